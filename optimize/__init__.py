@@ -1,0 +1,1 @@
+"""Tuning of prompts and search knobs (from release 0.5)."""

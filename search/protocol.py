@@ -1,0 +1,189 @@
+"""What a search asks for and is told. Plain data: no behaviour, no I/O.
+
+One request is at most one LM call, one environment run, or some code. Samples, votes,
+comparisons, retries and the closing call are requests of their own, so each is reserved,
+journaled and shared by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Propose:
+    """Which actions could be taken from this node? `n` None: as many as there are."""
+
+    node: int
+    n: int | None
+    sample: int = 0
+    lessons: int = 0  # how many of the tree's lessons this prompt carries
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where does this node's action lead?"""
+
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How promising are these nodes? One value each. `rater`: who is asked, "rate" or "cheap"."""
+
+    nodes: tuple[int, ...]
+    sample: int = 0
+    rater: str = "rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Reflect:
+    """Why did this trajectory fail?"""
+
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What do the output fields hold, given the path to this node? Of the root: a direct answer."""
+
+    node: int
+
+
+Request: TypeAlias = Propose | Step | Rate | Reflect | Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """`actions` in the proposer's order; `priors`, if given, one non-negative weight for each."""
+
+    actions: tuple[Any, ...]
+    priors: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """Where an action led.
+
+    key: the same key is the same state (None: never a duplicate).
+    solved: code verified that this is a goal.
+    claimed: the model says that this is the final answer, and nothing in code can tell.
+    terminal: cannot be continued. missed: judged wrong, may still be built upon.
+    value: a value that makes a rating needless (a reward of a finished answer), else None.
+    """
+
+    state: Any
+    key: Any = None
+    solved: bool = False
+    claimed: bool = False
+    terminal: bool = False
+    missed: bool = False
+    reward: float = 0.0
+    value: float | None = None
+    observation: Any = None
+
+
+class Illegal(Exception):  # noqa: N818  a verdict about an action; an exception so that a task may raise it
+    """An action that the rules forbid. Raised or returned by a task; `rule` says which rule."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Illegal) and other.rule == self.rule
+
+    def __hash__(self) -> int:
+        return hash((Illegal, self.rule))
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One finite value a node, in the request's order. `clamped`: how many were off the scale."""
+
+    values: tuple[float, ...]
+    verdicts: tuple[str, ...] | None = None
+    clamped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A reply came, and says nothing that can be read."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No reply came.
+
+    fatal: nor will one come to any other call (auth, billing), so the search ends.
+    transient: the same call may go through later, after `retry_after` seconds if the provider said so.
+    """
+
+    error: str
+    fatal: bool = False
+    transient: bool = False
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A purse or limiter outside the search did not let the call start. Nothing was spent; never journaled."""
+
+    why: str  # the ceiling: calls, tokens, cost, seconds
+
+
+Outcome: TypeAlias = Proposed | Stepped | Illegal | Rated | Reflected | Answered | Unread | Failed | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was spent: LM calls, tokens in and out, dollars, seconds of call time (not wall time)."""
+
+    calls: int = 1
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+            self.seconds + other.seconds,
+        )
+
+
+FREE = Usage(0)
+ONE_CALL = Usage(1)
+
+
+@dataclass(slots=True)
+class Ask:
+    """A request handed out. `delay`: seconds to wait before it starts (a retry)."""
+
+    id: int
+    request: Request
+    attempt: int = 0
+    delay: float = 0.0
+
+
+@dataclass(slots=True)
+class Reply:
+    """`records`: one dict an LM call (model, prompt, text, usage, cost, seconds), for journal and viewer."""
+
+    outcome: Outcome
+    usage: Usage = ONE_CALL
+    records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
