@@ -60,10 +60,13 @@ def written(fields: Mapping[str, Any], prompt: str) -> str:
         return json.dumps(dict(fields))
     if "wrapped in XML tags" in prompt:
         return "\n".join(f"<{name}>\n{value}\n</{name}>" for name, value in fields.items())
-    return "".join(f"[[ ## {name} ## ]]\n{value}\n\n" for name, value in fields.items()) + "[[ ## completed ## ]]"
+    sections = [f"[[ ## {name} ## ]]\n{value}" for name, value in fields.items()]
+    return "\n\n".join([*sections, "[[ ## completed ## ]]"])
 
 
-def response(text: str, model: str = "stub/model", finish: str = "stop", tokens: tuple[int, int] = (1, 1)) -> Any:
+def response(
+    text: str, model: str = "stub/model", finish: str = "stop", tokens: tuple[int, int] = (1, 1)
+) -> Any:
     """A whole lm15.Response around a reply's text."""
     return lm15.Response(
         id=None,
