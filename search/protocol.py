@@ -114,7 +114,17 @@ class Reflected:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
+    """The output fields of a finished answer.
+
+    verified: code accepts it. rule: why code refuses it, or None (also where nothing in code can tell).
+    reward, feedback: what a reward function gave, if there is one.
+    """
+
     fields: dict[str, Any]
+    verified: bool = False
+    rule: str | None = None
+    reward: float | None = None
+    feedback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

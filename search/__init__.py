@@ -1,0 +1,86 @@
+"""Tree search as a pure state machine, and its drivers. Standard library only.
+
+`Search` asks for requests and is told outcomes; `run`, `drive` (threads) and `adrive` (asyncio) answer them.
+"""
+
+from .beam import Beam
+from .best_first import BestFirst
+from .budget import Budget, Ended, SearchStatus
+from .codec import Codec
+from .dfs import DFS
+from .expand import expand
+from .journal import Journal, JournalError
+from .loop import adrive
+from .protocol import (
+    Answer,
+    Answered,
+    Ask,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reflect,
+    Reflected,
+    Refused,
+    Reply,
+    Request,
+    Step,
+    Stepped,
+    Unread,
+    Usage,
+)
+from .pump import Event
+from .rating import Rating
+from .result import SearchResult
+from .run import run
+from .search import Controller, ProtocolError, Routine, Search
+from .threads import drive
+from .tree import Node, NodeStatus, Tree
+
+__all__ = [
+    "DFS",
+    "Answer",
+    "Answered",
+    "Ask",
+    "Beam",
+    "BestFirst",
+    "Budget",
+    "Codec",
+    "Controller",
+    "Ended",
+    "Event",
+    "Failed",
+    "Illegal",
+    "Journal",
+    "JournalError",
+    "Node",
+    "NodeStatus",
+    "Outcome",
+    "Propose",
+    "Proposed",
+    "ProtocolError",
+    "Rate",
+    "Rated",
+    "Rating",
+    "Reflect",
+    "Reflected",
+    "Refused",
+    "Reply",
+    "Request",
+    "Routine",
+    "Search",
+    "SearchResult",
+    "SearchStatus",
+    "Step",
+    "Stepped",
+    "Tree",
+    "Unread",
+    "Usage",
+    "adrive",
+    "drive",
+    "expand",
+    "run",
+]

@@ -1,0 +1,150 @@
+"""Requests and replies as JSON lines, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .protocol import (
+    Answer,
+    Answered,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reflect,
+    Reflected,
+    Reply,
+    Request,
+    Step,
+    Stepped,
+    Unread,
+    Usage,
+)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How a task's states, and a program's output fields, are written as JSON values and read again."""
+
+    dump_state: Callable[[Any], Any] = _same
+    load_state: Callable[[Any], Any] = _same
+    key: Callable[[Any], Any] = _same  # a key need not be JSON; it is a function of the state
+    dump_fields: Callable[[dict[str, Any]], Any] = _same
+    load_fields: Callable[[Any], dict[str, Any]] = _same
+
+    def write(self, request: Request, attempt: int, reply: Reply) -> dict[str, Any]:
+        usage = reply.usage
+        line: dict[str, Any] = {
+            "ask": _write_request(request),
+            "attempt": attempt,
+            "reply": self._write_outcome(reply.outcome),
+            "usage": [usage.calls, usage.tokens, usage.cost, usage.seconds],
+        }
+        if reply.records:
+            line["calls"] = reply.records
+        return line
+
+    def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply]:
+        """The request with its attempt, and its reply. Raises ValueError, KeyError, TypeError on a wrong line."""
+        calls, tokens, cost, seconds = line["usage"]
+        usage = Usage(int(calls), int(tokens), float(cost), float(seconds))
+        key = _read_request(line["ask"]), int(line["attempt"])
+        return key, Reply(self._read_outcome(line["reply"]), usage, list(line.get("calls", ())))
+
+    def _write_outcome(self, outcome: Outcome) -> list[Any]:
+        match outcome:
+            case Proposed(actions, priors):
+                return ["proposed", list(actions), None if priors is None else list(priors)]
+            case Rated(values, verdicts, clamped):
+                return ["rated", list(values), None if verdicts is None else list(verdicts), clamped]
+            case Stepped():
+                flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed]
+                state, key = self.dump_state(outcome.state), outcome.key is not None
+                return ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
+            case Illegal():
+                return ["illegal", outcome.rule]
+            case Reflected(lesson):
+                return ["reflected", lesson]
+            case Answered(fields, verified, rule, reward, feedback):
+                return ["answered", self.dump_fields(fields), verified, rule, reward, feedback]
+            case Unread(text):
+                return ["unread", text]
+            case Failed(error, fatal, transient, retry_after):
+                return ["failed", error, fatal, transient, retry_after]
+            case _:
+                raise TypeError(f"{outcome!r} is not written to a journal")
+
+    def _read_outcome(self, parts: list[Any]) -> Outcome:
+        kind, *rest = parts
+        match kind:
+            case "proposed":
+                actions, priors = rest
+                return Proposed(tuple(actions), None if priors is None else tuple(map(float, priors)))
+            case "rated":
+                values, verdicts, clamped = rest
+                return Rated(tuple(map(float, values)), None if verdicts is None else tuple(verdicts), int(clamped))
+            case "stepped":
+                return self._read_stepped(rest)
+            case "illegal":
+                return Illegal(str(rest[0]))
+            case "reflected":
+                return Reflected(str(rest[0]))
+            case "answered":
+                fields, verified, rule, reward, feedback = rest
+                return Answered(self.load_fields(fields), bool(verified), rule, reward, feedback)
+            case "unread":
+                return Unread(str(rest[0]))
+            case "failed":
+                error, fatal, transient, retry_after = rest
+                return Failed(str(error), bool(fatal), bool(transient), retry_after)
+            case _:
+                raise ValueError(f"unknown outcome {kind!r}")
+
+    def _read_stepped(self, rest: list[Any]) -> Stepped:
+        written, keyed, flags, reward, value, observation = rest
+        state = self.load_state(written)
+        solved, claimed, terminal, missed = map(bool, flags)
+        key = self.key(state) if keyed else None
+        return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation)
+
+
+def _write_request(request: Request) -> list[Any]:
+    match request:
+        case Propose(node, n, sample, lessons):
+            return ["propose", node, n, sample, lessons]
+        case Rate(nodes, sample, rater):
+            return ["rate", list(nodes), sample, rater]
+        case Step(node):
+            return ["step", node]
+        case Reflect(node):
+            return ["reflect", node]
+        case Answer(node):
+            return ["answer", node]
+
+
+def _read_request(parts: list[Any]) -> Request:
+    kind, *rest = parts
+    match kind:
+        case "propose":
+            node, n, sample, lessons = rest
+            return Propose(node, n, sample, lessons)
+        case "rate":
+            nodes, sample, rater = rest
+            return Rate(tuple(nodes), sample, rater)
+        case "step":
+            return Step(*rest)
+        case "reflect":
+            return Reflect(*rest)
+        case "answer":
+            return Answer(*rest)
+        case _:
+            raise ValueError(f"unknown request {kind!r}")

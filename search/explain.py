@@ -1,0 +1,148 @@
+"""Why a search went as it did, from counts: what was proposed, read, rated, dropped and spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .budget import Ended, SearchStatus
+from .result import SearchResult
+from .tree import FAILED, PRUNED, Node
+
+Result = SearchResult[Any, Any]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({round(100 * part / whole)} %)" if whole else "none"
+
+
+def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, Any]], int]:
+    """Where code knows better: solvable nodes that were pruned, hopeless ones rated above the cut, nodes checked."""
+    if result.task is None:
+        return [], [], 0
+    cut = result.rating.threshold
+    lost: list[Node[Any, Any]] = []
+    praised: list[Node[Any, Any]] = []
+    checked = 0
+    for node in result.tree:
+        if not node.ratings or node.state is None:
+            continue
+        truth = result.task.solvable(node.state)
+        if truth is None:
+            continue
+        checked += 1
+        if truth and node.status is PRUNED:
+            lost.append(node)
+        sure = result.rating.high * result.rating.scale
+        if not truth and node.value is not None and cut is not None and node.value > cut and node.value >= sure / 2:
+            praised.append(node)
+    return lost, praised, checked
+
+
+def warnings(result: Result) -> Iterator[str]:
+    alike, groups = result.collapsed
+    if groups and alike * 2 >= groups:
+        yield (
+            f"ratings hardly differ in {_share(alike, groups)} of the sibling groups: they steer little, and ties "
+            "were broken by age or seed; try another scale, samples > 1, or a vote"
+        )
+    asked = max(1, result.spent.calls)
+    unread = sum(result.unread.values())
+    if unread * 5 >= asked:
+        yield f"replies that could not be read: {_share(unread, asked)} of the calls"
+    if result.clamped:
+        yield f"{result.clamped} rating(s) were off the scale and clamped to it"
+
+
+def explain(result: Result) -> list[str]:
+    return [
+        f"{result.status.value.capitalize()}: {_ending(result)}",
+        *_proposals(result),
+        *_ratings(result),
+        *_spending(result),
+        f"Change first: {_advice(result)}",
+    ]
+
+
+def _ending(result: Result) -> str:
+    why = {
+        Ended.GOAL: "a goal was reached",
+        Ended.SEARCHED_OUT: "nothing was left to expand",
+        Ended.ROLLOUTS: "all rollouts were used",
+        Ended.EXPANSIONS: "all expansions were used",
+        Ended.STOPPED: "it was stopped",
+        Ended.ERROR: f"calls failed, first: {result.first_error}",
+        None: "it is still running",
+    }.get(result.ended, f"the budget of {result.ended} was used up")
+    return f"{why}; {len(result.tree)} nodes to depth {max(n.depth for n in result.tree)}."
+
+
+def _proposals(result: Result) -> Iterator[str]:
+    proposed = len(result.tree) - 1
+    rules = result.rules_broken()
+    if rules:
+        listed = ", ".join(f"{rule}: {count}" for rule, count in list(rules.items())[:3])
+        yield f"Illegal proposals: {_share(sum(rules.values()), proposed)}; by rule: {listed}."
+    if copies := result.duplicates():
+        yield f"Duplicate proposals: {_share(copies, proposed)}."
+    if lost := sum(1 for n in result.tree if n.status is FAILED):
+        yield f"Failed nodes: {lost}; first error: {result.first_error}."
+    if result.unread:
+        listed = ", ".join(f"{role}: {count}" for role, count in result.unread.items())
+        yield f"Replies that could not be read: {listed}."
+
+
+def _ratings(result: Result) -> Iterator[str]:
+    lost, praised, checked = contradicted(result)
+    if checked:
+        yield (
+            f"Ratings that code contradicts: {_share(len(lost) + len(praised), checked)}; "
+            f"pruned though solvable: {len(lost)}; rated high though hopeless: {len(praised)}."
+        )
+        if lost and not result.solved:
+            show = result.task.show if result.task is not None else str
+            path = " -> ".join(show(n.action) for n in result.tree.path(lost[0])[1:])
+            yield f"For example {path} was pruned at value {lost[0].value:g}, and a solution follows from it."
+    alike, groups = result.collapsed
+    if groups and alike * 2 >= groups:
+        yield f"Ratings hardly differ in {_share(alike, groups)} of the sibling groups."
+
+
+def _spending(result: Result) -> Iterator[str]:
+    if result.spent.calls:
+        parts = ", ".join(
+            f"{role} {_share(usage.calls, result.spent.calls)}"
+            for role, usage in result.spent_by.items()
+            if usage.calls
+        )
+        yield f"Calls: {result.spent.calls}: {parts}."
+
+
+def _advice(result: Result) -> str:
+    """The one change that the counts speak for most."""
+    calls, proposed = max(1, result.spent.calls), max(1, len(result.tree) - 1)
+    illegal = sum(result.rules_broken().values())
+    lost, praised, checked = contradicted(result)
+    alike, groups = result.collapsed
+    asked_to_rate = max(1, result.spent_by["rate"].calls) if "rate" in result.spent_by else 1
+    if result.status is SearchStatus.SOLVED:
+        return "nothing; if it was dear, try a smaller width or branching."
+    if result.ended is Ended.ERROR or result.failed * 3 >= calls:
+        return f"the failing calls ({result.first_error})."
+    if result.unread.get("propose", 0) * 3 >= max(1, result.spent_by["propose"].calls if "propose" in result.spent_by else 1):
+        return "the proposals' format: most could not be read (look at the replies in the journal)."
+    if result.unread.get("rate", 0) * 3 >= asked_to_rate:
+        return "the ratings' format: many could not be read (another scale, or a model that follows it)."
+    if illegal * 2 >= proposed:
+        return "the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
+    if lost:
+        return "the rater: it drops solvable states; use samples > 1, a lower threshold, or a better rate_lm."
+    if praised and checked and len(praised) * 2 >= checked:
+        return "the rater: it keeps hopeless states; show it how to check, or rate with code."
+    if groups and alike * 2 >= groups:
+        return "the rating scale: nearly all values are equal; rank by vote or pairs instead."
+    if result.duplicates() * 2 >= proposed:
+        return "the proposals' variety: most are duplicates; ask for fewer, or sample at a higher temperature."
+    if result.ended in (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES, Ended.EXPANSIONS):
+        return f"the budget: the search ended for {result.ended} with states left to expand."
+    return "the search's size: raise branching, then width or max_depth."

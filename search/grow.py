@@ -1,0 +1,192 @@
+"""The only place where an outcome changes the tree: statuses, reasons, duplicates, the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Generic
+
+from .protocol import (
+    Answer,
+    Answered,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reflect,
+    Reflected,
+    Request,
+    Step,
+    Stepped,
+    Unread,
+)
+from .rating import Rating
+from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, A, Node, S, Tree
+
+ParseAction = Callable[[S, Any], Any]  # (state, what was proposed) -> action, or Illegal
+CodeStep = Callable[[S, A], Stepped | Illegal]  # (state, action) -> where it leads
+Landing = Stepped | Illegal | Unread | Failed  # where an action leads
+Landings = list[tuple[Any, Landing | None]]  # action, landing; None: an equal action came before it
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+class Grower(Generic[S, A]):
+    """Applies outcomes to a tree.
+
+    solution: the first node that code verified. claim: the first one that the model calls final where nothing
+    in code can tell. full: the tree has as many nodes as it may have, and something was left out.
+    """
+
+    def __init__(
+        self,
+        tree: Tree[S, A],
+        rating: Rating,
+        parse: ParseAction[S] | None,
+        step: CodeStep[S, A] | None,
+        dedupe: bool,
+        root_key: Any,
+        most_nodes: float = inf,
+    ) -> None:
+        self.tree, self.rating, self.parse, self.step = tree, rating, parse, step
+        self.dedupe, self.most_nodes = dedupe, most_nodes
+        self.solution: Node[S, A] | None = None
+        self.claim: Node[S, A] | None = None
+        self.full = False
+        self._seen: dict[Any, int] = {} if root_key is None else {root_key: 0}
+
+    def landings(self, id: int, proposed: Sequence[Any]) -> Landings | None:
+        """Where code says that the actions lead. An error in the task is that child's failure."""
+        step, parse = self.step, self.parse
+        if step is None and parse is None:
+            return None
+        state: Any = self.tree[id].state
+        said = {self.tree[child].action for child in self.tree[id].children} if self.dedupe else set[Any]()
+        found: Landings = []
+        for thing in proposed:
+            action: Any = thing
+            try:
+                if parse is not None:
+                    action = parse(state, thing)
+                if isinstance(action, Illegal):
+                    found.append((thing, action))
+                elif self.dedupe and action in said:
+                    found.append((action, None))
+                else:
+                    if self.dedupe:
+                        said.add(action)
+                    found.append((action, step(state, action) if step is not None else None))
+            except Illegal as illegal:
+                found.append((action, illegal))
+            except Exception as error:
+                found.append((action, Failed(describe(error))))
+        return found
+
+    def apply(self, request: Request, outcome: Outcome, landings: Landings | None) -> None:
+        tree = self.tree
+        match request:
+            case Propose():
+                self._propose(tree[request.node], outcome, landings)
+            case Step():
+                assert isinstance(outcome, Landing)
+                self._land(tree[request.node], outcome)
+            case Rate():
+                self._rate(request, outcome)
+            case Reflect():
+                if isinstance(outcome, Reflected):
+                    tree.lessons.append(outcome.lesson)
+            case Answer():
+                if isinstance(outcome, Answered):
+                    self._answer(tree[request.node], outcome)
+
+    def _add(self, node: Node[S, A], action: A, prior: float) -> Node[S, A] | None:
+        if len(self.tree) >= self.most_nodes:
+            self.full = True
+            return None
+        return self.tree.add(node, action, prior)
+
+    def _propose(self, node: Node[S, A], outcome: Outcome, landings: Landings | None) -> None:
+        if node.status is OPEN:
+            node.status = FAILED if isinstance(outcome, Failed) else EXPANDED
+            if isinstance(outcome, Failed):
+                node.reason = outcome.error
+            elif isinstance(outcome, Unread):
+                node.reason = "the proposals could not be read"
+        if not isinstance(outcome, Proposed):
+            return
+        tree, priors = self.tree, outcome.priors
+        said = {tree[id].action: id for id in reversed(node.children)} if self.dedupe else {}
+        for i, thing in enumerate(outcome.actions):
+            action, landing = landings[i] if landings is not None else (thing, None)
+            child = self._add(node, action, priors[i] if priors else 1.0)
+            if child is None:
+                return
+            if self.dedupe and said.setdefault(action, child.id) != child.id:
+                child.status, child.reason = DUPLICATE, said[action]
+            elif landing is not None:
+                self._land(child, landing)
+                if self.solution is not None or self.claim is not None:
+                    return
+
+    def _land(self, node: Node[S, A], landing: Landing) -> None:
+        if not isinstance(landing, Stepped):
+            if isinstance(landing, Illegal):
+                node.status, node.reason = ILLEGAL, landing.rule
+            else:
+                error = landing.error if isinstance(landing, Failed) else "the reply could not be read"
+                node.status, node.reason = FAILED, error
+            return
+        node.state = landing.state
+        if landing.key is not None and self.dedupe:
+            first = self.tree[self._seen.setdefault(landing.key, node.id)]
+            if first is not node:
+                # A state met again nearer the root, or whose first node failed, is not a duplicate.
+                if first.status is not FAILED and first.depth <= node.depth:
+                    node.status, node.reason = DUPLICATE, first.id
+                    return
+                self._seen[landing.key] = node.id
+        node.reward, node.observation, node.missed = landing.reward, landing.observation, landing.missed
+        if landing.value is not None:
+            node.value = landing.value
+        if landing.solved:
+            node.status = SOLVED
+            self.solution = self.solution or node
+        elif landing.terminal or landing.claimed:
+            node.status = TERMINAL
+            if landing.claimed:
+                self.claim = self.claim or node
+
+    def _answer(self, node: Node[S, A], outcome: Answered) -> None:
+        """A direct answer becomes a finished child; its fields stand in for a state."""
+        action: Any = "; ".join(str(value) for value in outcome.fields.values())
+        child = self._add(node, action, 1.0)
+        if child is None:
+            return
+        child.answer, child.value, child.observation = outcome.fields, outcome.reward, outcome.feedback
+        if outcome.verified:
+            child.status, self.solution = SOLVED, self.solution or child
+        else:
+            child.status, child.reason = TERMINAL, outcome.rule
+
+    def _rate(self, request: Rate, outcome: Outcome) -> None:
+        rating, rater, tree = self.rating, request.rater, self.tree
+        if isinstance(outcome, Rated):
+            verdicts = outcome.verdicts
+            for i, id in enumerate(request.nodes):
+                rating.add(tree[id], outcome.values[i], verdicts[i] if verdicts else None, rater)
+        elif isinstance(outcome, Unread):
+            if rating.unread is not None:
+                for id in request.nodes:
+                    rating.add(tree[id], rating.unread, "unread", rater)
+        else:
+            # A lost call fails the one node it was about; a shared one leaves its nodes unrated.
+            assert isinstance(outcome, Failed)
+            for id in request.nodes:
+                node = tree[id]
+                if rating.lose(node) and rater == "rate":
+                    node.status, node.reason = FAILED, outcome.error

@@ -1,0 +1,130 @@
+"""The write-ahead journal of one search: each reply on disk before the search is told.
+
+JSON lines. The first is a header that says which search this is; each other one is a reply, written by the
+thread that received it. Opening an existing journal reads its replies for a resumed search to be told again.
+A line torn by a crash is dropped; a wrong line in the middle is an error that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, cast
+
+from .codec import Codec
+from .protocol import Ask, Refused, Reply, Request
+
+FORMAT = "thoughtree.journal/1"
+TELLING = ("versions", "written")  # header entries that say something, and need not be the same on resume
+
+
+class JournalError(Exception):
+    """A journal that cannot be written, or belongs to another search."""
+
+
+class Journal:
+    """An open journal. `recorded`: what it already held, in the order in which it was written.
+
+    path: the file, created if it is not there. header: what must be the same for a run to be continued.
+    fsync: force each line to the disk itself (slower; survives a power cut, not only a crash).
+    Raises JournalError for a file in use by another writer, of another search, or damaged.
+    """
+
+    def __init__(
+        self, path: str | Path, header: Mapping[str, Any], *, codec: Codec | None = None, fsync: bool = False
+    ) -> None:
+        self.path, self.codec, self.fsync = Path(path), codec or Codec(), fsync
+        self.recorded: list[tuple[tuple[Request, int], Reply]] = []
+        self.lock = threading.Lock()
+        self._closed = False
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115  held open until close()
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: cannot be opened for writing: {error}") from error
+        try:
+            self._take_lock()
+            self._read(dict(header))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def write(self, ask: Ask, reply: Reply) -> None:
+        """Append one reply. After close(), and for a refusal (nothing was paid), nothing is written."""
+        if isinstance(reply.outcome, Refused):
+            return
+        line = self.codec.write(ask.request, ask.attempt, reply)
+        try:
+            text = json.dumps(line, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise JournalError(f"journal {self.path}: the reply to {ask.request!r} is not JSON: {error}") from error
+        with self.lock:
+            if not self._closed:
+                self._append(text)
+
+    def close(self) -> None:
+        with self.lock:
+            if not self._closed:
+                self._closed = True
+                self._file.close()
+
+    def _append(self, text: str) -> None:
+        try:
+            self._file.write(text.encode() + b"\n")
+            self._file.flush()
+            if self.fsync:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: cannot be written: {error}") from error
+
+    def _take_lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # no such lock on this system
+            return
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: another run is writing to it; give each run its own") from error
+
+    def _read(self, header: dict[str, Any]) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        end = content.rfind(b"\n") + 1
+        if end < len(content):  # a torn last line: its call is asked again
+            self._file.truncate(end)
+        lines = content[:end].splitlines()
+        header = json.loads(json.dumps({"format": FORMAT} | header, default=str))
+        if not lines:
+            self._append(json.dumps(header))
+            return
+        self._same(self._parse(1, lines[0]), header)
+        for number, line in enumerate(lines[1:], 2):
+            try:
+                self.recorded.append(self.codec.read(self._parse(number, line)))
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+                raise JournalError(f"journal {self.path}, line {number}: not a reply of a search ({error})") from error
+
+    def _parse(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise JournalError(f"journal {self.path}, line {number}: not JSON ({error})") from error
+        if not isinstance(value, dict):
+            raise JournalError(f"journal {self.path}, line {number}: not a JSON object")
+        return cast("dict[str, Any]", value)
+
+    def _same(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+        differ = [
+            f"{name}: {found.get(name)!r} there, {wanted.get(name)!r} now"
+            for name in sorted(found.keys() | wanted.keys())
+            if name not in TELLING and found.get(name) != wanted.get(name)
+        ]
+        if differ:
+            raise JournalError(
+                f"journal {self.path} belongs to another search, by its header ({'; '.join(differ)}); "
+                "give this run a journal of its own, or the settings of that one"
+            )

@@ -1,0 +1,432 @@
+"""The state machine. Everything that decides what a search does next is in this file.
+
+`Search` is advanced only by `tell`, and `ask` drains what it wants done. Its state is a function of
+(controller, root, seed, replies told so far): no clock, no thread, no LM. A batch's outcomes are applied in
+the batch's order once all are told, so with one routine at a time, and no ceiling met, the tree does not
+depend on the order of the replies.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Generic, Protocol, TypeAlias
+
+from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
+from .grow import CodeStep, Grower, Landings, ParseAction
+from .protocol import (
+    FREE,
+    ONE_CALL,
+    Answer,
+    Answered,
+    Ask,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reflect,
+    Reflected,
+    Refused,
+    Request,
+    Step,
+    Stepped,
+    Unread,
+    Usage,
+)
+from .rating import Rating
+from .result import SearchResult
+from .tree import A, Node, S, Tree
+
+# A routine yields a batch of requests and is resumed once all are answered and applied. It may return why the
+# search ends with it; None: the next routine goes on, and after the last one the search is searched out.
+Routine: TypeAlias = Generator[Sequence[Request], None, Ended | None]
+
+ANSWERS: dict[type[Request], tuple[type[Outcome], ...]] = {
+    Propose: (Proposed, Unread, Failed, Refused),
+    Step: (Stepped, Illegal, Unread, Failed, Refused),
+    Rate: (Rated, Unread, Failed, Refused),
+    Reflect: (Reflected, Unread, Failed, Refused),
+    Answer: (Answered, Unread, Failed, Refused),
+}
+ROLES: dict[type[Request], str] = {
+    Propose: "propose",
+    Step: "step",
+    Rate: "rate",
+    Reflect: "reflect",
+    Answer: "answer",
+}
+LATER = 60.0  # seconds: the longest that a retry waits of its own
+# The ends after which there is still a call to give: a purse, a clock or a person did not say stop.
+MAY_CLOSE = (Ended.GOAL, Ended.SEARCHED_OUT, Ended.ROLLOUTS, Ended.EXPANSIONS, Ended.CALLS, Ended.NODES)
+
+
+class Controller(Protocol):
+    """A frozen recipe. Holds knobs only; all run state lives in the tree and in the routines.
+
+    dedupe: drop repeated actions and states. stop: "first" lets a goal end the search before the rest of its
+    batch is told. must_verify: without a verified solution the search has failed.
+    """
+
+    @property
+    def dedupe(self) -> bool: ...
+
+    @property
+    def stop(self) -> str: ...
+
+    @property
+    def must_verify(self) -> bool: ...
+
+    def routines(self, tree: Tree[Any, Any], rating: Rating, rng: Random) -> Iterator[Routine]: ...
+
+    def choose(self, tree: Tree[Any, Any]) -> Node[Any, Any]:
+        """The node to give back when nothing was verified."""
+        ...
+
+
+class ProtocolError(Exception):
+    """A reply that answers nothing, or answers the wrong kind of request."""
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    request: Request
+    batches: list[_Batch]
+    attempt: int = 0
+    outcome: Outcome | None = None
+    landings: Landings | None = None
+    applied: bool = False
+
+    def ends(self) -> bool:
+        """Whether this reply, applied, would end the search."""
+        if self.landings is not None:
+            return any(type(x) is Stepped and (x.solved or x.claimed) for _, x in self.landings)
+        found = self.outcome
+        if type(found) is Stepped:
+            return found.solved or found.claimed
+        return type(found) is Answered and found.verified
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    routine: Routine
+    items: list[_Item] = field(default_factory=list[_Item])
+    missing: int = 0
+
+
+class Search(Generic[S, A]):
+    """Ask for requests, tell replies, read the result at any time.
+
+    controller: the order. root: the initial state. parse, step: code that reads an action and follows it; without
+    `step`, each action is a `Step` request. rating: how nodes get values. budget: ceilings (the clock is the driver's).
+    calls: LM calls that one request of a kind reserves (1 where not named; 0 for code or an environment).
+    retries: how often an unread reply of a kind is asked again. transient: how often a failed call that may go
+    through later is. root_key: the root's key. at_once: routines that run at once. seed: for ties and sampling.
+    first: ask for a direct answer before anything else. closing: whether this best node needs a closing call;
+    None: never; where it may, its calls are held back from the start.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        root: S,
+        *,
+        parse: ParseAction[S] | None = None,
+        step: CodeStep[S, A] | None = None,
+        rating: Rating | None = None,
+        budget: Budget | None = None,
+        calls: Mapping[type[Request], int] | None = None,
+        retries: Mapping[type[Request], int] | None = None,
+        transient: int = 0,
+        root_key: Any = None,
+        at_once: int = 1,
+        seed: int = 0,
+        first: bool = False,
+        closing: Callable[[Node[S, A]], bool] | None = None,
+    ) -> None:
+        if at_once < 1:
+            raise ValueError(f"Search(at_once={at_once!r}): must be at least 1")
+        budget, rating = budget or Budget(), rating or Rating()
+        self.tree: Tree[S, A] = Tree(root)
+        self.controller, self.rating, self.budget = controller, rating, budget
+        self.status: SearchStatus = SearchStatus.RUNNING
+        self.ended: Ended | None = None
+        self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
+        self.unread = dict.fromkeys(ROLES.values(), 0)
+        self.failed = self.told = self.clamped = 0
+        self.errors: dict[str, int] = {}  # text -> times, in order of appearance
+        self.closed: Outcome | None = None  # what the closing call gave
+        self._eager = controller.stop == "first"
+        self._calls = {kind: 1 for kind in ROLES} | dict(calls or {})
+        self._retries, self._transient = dict(retries or {}), transient
+        self._ceilings = Ceilings(budget)
+        self._closing = closing
+        self._held = self._calls[Answer] if closing is not None else 0
+        if budget.calls is not None and self._held >= budget.calls:
+            raise ValueError(
+                f"Budget(calls={budget.calls}): the closing call takes {self._held} of them, which leaves none "
+                f"to search with; give at least {self._held + 1}, or an answer that needs no call"
+            )
+        self._grower: Grower[S, A] = Grower(
+            self.tree, rating, parse, step, controller.dedupe, root_key, self._ceilings.nodes
+        )
+        self._fresh = controller.routines(self.tree, rating, Random(seed))
+        if first:
+            self._fresh = _after_direct_answer(self._fresh)
+            at_once = 1
+        self._at_once = at_once
+        self._live: list[Routine] = []
+        self._batches: dict[_Batch, None] = {}  # issued, not yet applied in full
+        self._outbox: deque[Ask] = deque()
+        self._open: dict[int, _Item] = {}  # issued, not yet told
+        self._shared: dict[Request, _Item] = {}  # issued, not yet applied: identical requests share one
+        self._reserved = self._next_id = 0
+        self._refused: Ended | None = None  # the ceiling that refused a request: nothing new starts
+        self._fill()
+
+    # ---- the protocol
+
+    def ask(self) -> list[Ask]:
+        """Requests not yet handed out. Draining the outbox never changes the search."""
+        if not self._outbox:
+            return []
+        asks = [ask for ask in self._outbox if ask.id in self._open]  # a replay may have told some
+        self._outbox.clear()
+        return asks
+
+    def tell(self, id: int, outcome: Outcome, usage: Usage = ONE_CALL) -> None:
+        """Apply one reply; the tree and the outbox are up to date when this returns.
+
+        Raises ProtocolError for an id that is not open, and for an outcome that does not answer the request.
+        """
+        item = self._open.get(id)
+        if item is None:
+            raise ProtocolError(f"reply {id} answers no open request")
+        request = item.request
+        kind = type(request)
+        if type(outcome) not in ANSWERS[kind] or (
+            kind is Rate and type(outcome) is Rated and len(outcome.values) != len(request.nodes)  # type: ignore[union-attr]
+        ):
+            raise ProtocolError(f"{outcome!r} does not answer {request!r}")
+        del self._open[id]
+        self._reserved -= self._calls[kind]
+        if usage is not FREE:
+            self.spent.add(usage)
+            self.by_role[ROLES[kind]].add(usage)
+        if type(outcome) is Refused:
+            self._refuse(outcome)
+            return
+        self.told += 1
+        if type(outcome) is Unread or type(outcome) is Failed:
+            self._count(kind, outcome)
+            if self._again(item, kind, outcome):
+                return
+        if self.status is SearchStatus.CLOSING and kind is Answer:
+            self._close(outcome)
+            return
+        if self.status is not SearchStatus.RUNNING:
+            return  # late: paid for and counted, and changes nothing
+        if type(outcome) is Failed and outcome.fatal:
+            self._end(Ended.ERROR)
+            return
+        if type(outcome) is Rated and outcome.clamped:
+            self.clamped += outcome.clamped
+        item.outcome = outcome
+        if type(outcome) is Proposed:
+            item.landings = self._grower.landings(request.node, outcome.actions)  # type: ignore[union-attr]
+            for _, landing in item.landings or ():
+                if type(landing) is Failed:
+                    self._count(kind, landing)
+        self._settle(item)
+
+    def stop(self, why: Ended = Ended.STOPPED) -> None:
+        """End the search. Replies to requests already handed out may still be told."""
+        if self.status is SearchStatus.RUNNING:
+            self._end(why)
+        elif self.status is SearchStatus.CLOSING:
+            self._outbox.clear()
+            self._settle_status()
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will be asked."""
+        return self.status is not SearchStatus.RUNNING and self.status is not SearchStatus.CLOSING
+
+    def best(self) -> Node[S, A]:
+        """The solution, else what the model calls final, else the controller's choice, else a direct answer."""
+        found = self._grower.solution or self._grower.claim or self.controller.choose(self.tree)
+        if found.id == 0:
+            return max((n for n in self.tree if n.answer is not None), key=lambda n: n.value or 0.0, default=found)
+        return found
+
+    def result(self) -> SearchResult[S, A]:
+        """Anytime: valid while running, after a stop, and at the end."""
+        return SearchResult.of(self)
+
+    # ---- what a reply leads to
+
+    def _count(self, kind: type[Request], outcome: Unread | Failed) -> None:
+        if isinstance(outcome, Unread):
+            self.unread[ROLES[kind]] += 1
+        else:
+            self.failed += 1
+            self.errors[outcome.error] = self.errors.get(outcome.error, 0) + 1
+
+    def _refuse(self, outcome: Refused) -> None:
+        """A purse outside did not let the call start: what is in flight finishes, then the search ends."""
+        if self.status is SearchStatus.CLOSING:
+            self._settle_status()
+        elif self.status is SearchStatus.RUNNING:
+            self._refused = self._refused or Ended(outcome.why)
+            self._fill()
+
+    def _again(self, item: _Item, kind: type[Request], outcome: Unread | Failed) -> bool:
+        """Re-ask, if this kind may be re-asked once more and the budget allows."""
+        if isinstance(outcome, Failed):
+            most = self._transient if outcome.transient and not outcome.fatal else 0
+        else:
+            most = self._retries.get(kind, 0)
+        closing = self.status is SearchStatus.CLOSING and kind is Answer
+        if item.attempt >= most or not (closing or self.status is SearchStatus.RUNNING):
+            return False
+        if self._refused or self._over(kind):
+            return False
+        delay = 0.0
+        if isinstance(outcome, Failed):
+            delay = min(2.0**item.attempt / 2, LATER) if outcome.retry_after is None else outcome.retry_after
+        item.attempt += 1
+        self._hand_out(item, delay)
+        return True
+
+    def _settle(self, item: _Item) -> None:
+        if self._eager and item.ends():  # a goal does not wait for the rest of its batch
+            for batch in item.batches:
+                self._apply(batch)
+        for batch in item.batches:
+            batch.missing -= 1
+            if not batch.missing and self.status is SearchStatus.RUNNING:
+                del self._batches[batch]
+                self._apply(batch)
+                self._resume(batch.routine)
+        self._fill()
+
+    def _apply(self, batch: _Batch) -> None:
+        """Apply what was told of `batch`, in its order."""
+        grower = self._grower
+        for item in batch.items:
+            if item.outcome is not None and not item.applied and grower.solution is None and grower.claim is None:
+                item.applied = True
+                del self._shared[item.request]
+                grower.apply(item.request, item.outcome, item.landings)
+        if self.status is SearchStatus.RUNNING:
+            if grower.solution is not None or grower.claim is not None:
+                self._end(Ended.GOAL)
+            elif grower.full:
+                self._end(Ended.NODES)
+
+    # ---- how it ends
+
+    def _end(self, why: Ended) -> None:
+        self.status, self.ended = SearchStatus.CLOSING, why
+        for batch in list(self._batches):
+            self._apply(batch)  # what was told is paid for: it counts, though its batch stays incomplete
+        self._batches.clear()
+        self._outbox.clear()
+        for routine in self._live:
+            routine.close()
+        self._live.clear()
+        if why is Ended.SEARCHED_OUT and self.told and not self.best().id and self.failed >= self.told:
+            self.ended = Ended.ERROR  # nothing but failures: that is no low score
+        if self._closing is not None and why in MAY_CLOSE:
+            best = self.best()
+            if best.id and best.answer is None and self._closing(best):
+                self._held = 0
+                self._hand_out(_Item(Answer(best.id), []))
+                return
+        self._settle_status()
+
+    def _close(self, outcome: Outcome) -> None:
+        self.closed = outcome
+        self._settle_status()
+
+    def _settle_status(self) -> None:
+        """What the answer is worth, now that nothing more will be asked."""
+        verified = isinstance(self.closed, Answered) and self.closed.verified
+        if self._grower.solution is not None or verified:
+            self.status = SearchStatus.SOLVED
+        elif self.ended is Ended.ERROR or not self.best().id:
+            self.status = SearchStatus.FAILED
+        elif self.controller.must_verify and self._grower.claim is None:
+            self.status = SearchStatus.FAILED
+        else:
+            self.status = SearchStatus.UNVERIFIED
+
+    # ---- what it asks next
+
+    def _fill(self) -> None:
+        while self.status is SearchStatus.RUNNING:
+            if self._refused and not self._open:
+                return self._end(self._refused)
+            if self._refused or len(self._live) >= self._at_once:
+                return None
+            routine = next(self._fresh, None)
+            if routine is None:
+                if not self._live:
+                    self._end(Ended.SEARCHED_OUT)
+                return None
+            self._live.append(routine)
+            self._resume(routine)
+        return None
+
+    def _resume(self, routine: Routine) -> None:
+        """Run `routine` up to its next non-empty batch, and issue that batch as far as the budget goes."""
+        if self.status is not SearchStatus.RUNNING:
+            return
+        try:
+            while not (requests := next(routine)):
+                pass
+        except StopIteration as finished:
+            self._live.remove(routine)
+            if finished.value is not None:
+                self._end(finished.value)
+            return
+        batch = _Batch(routine)
+        self._batches[batch] = None
+        for request in requests:
+            item = self._shared.get(request)
+            if item is None:
+                self._refused = self._refused or self._over(type(request))
+                if self._refused:
+                    batch.missing = 1  # never complete: the routine is closed when the last reply is in
+                    break
+                item = self._shared[request] = _Item(request, [batch])
+                self._hand_out(item)
+            else:
+                item.batches.append(batch)
+            batch.items.append(item)
+        batch.missing += sum(item.outcome is None for item in batch.items)
+
+    def _over(self, kind: type[Request]) -> Ended | None:
+        calls = self._calls[kind]
+        return self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
+
+    def _hand_out(self, item: _Item, delay: float = 0.0) -> None:
+        self._open[self._next_id] = item
+        self._reserved += self._calls[type(item.request)]
+        self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
+        self._next_id += 1
+
+
+def _after_direct_answer(routines: Iterator[Routine]) -> Iterator[Routine]:
+    """One direct answer first; where code accepts it the search ends there, at one call."""
+
+    def answer() -> Routine:
+        yield [Answer(0)]
+        return None
+
+    yield answer()
+    yield from routines
