@@ -117,6 +117,8 @@ class Grower(Generic[S, A]):
                 node.reason = outcome.error
             elif isinstance(outcome, Unread):
                 node.reason = "the proposals could not be read"
+        elif node.status is FAILED and isinstance(outcome, Proposed):
+            node.status, node.reason = EXPANDED, None  # one sample was lost, another came
         if not isinstance(outcome, Proposed):
             return
         tree, priors = self.tree, outcome.priors

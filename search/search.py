@@ -123,9 +123,11 @@ class Search(Generic[S, A]):
 
     controller: the order. root: the initial state. parse, step: code that reads an action and follows it; without
     `step`, each action is a `Step` request. rating: how nodes get values. budget: ceilings (the clock is the driver's).
-    calls: LM calls that one request of a kind reserves (1 where not named; 0 for code or an environment).
+    calls: LM calls that one request of a kind reserves (1 where not named; 0 for code or an environment), and under
+    "cheap" those of a cheap rating.
     retries: how often an unread reply of a kind is asked again. transient: how often a failed call that may go
     through later is. root_key: the root's key. at_once: routines that run at once. seed: for ties and sampling.
+    sampled: ask for n proposals as n requests of one each, independent samples.
     first: ask for a direct answer before anything else. closing: whether this best node needs a closing call;
     None: never; where it may, its calls are held back from the start.
     """
@@ -139,12 +141,13 @@ class Search(Generic[S, A]):
         step: CodeStep[S, A] | None = None,
         rating: Rating | None = None,
         budget: Budget | None = None,
-        calls: Mapping[type[Request], int] | None = None,
+        calls: Mapping[type[Request] | str, int] | None = None,
         retries: Mapping[type[Request], int] | None = None,
         transient: int = 0,
         root_key: Any = None,
         at_once: int = 1,
         seed: int = 0,
+        sampled: bool = False,
         first: bool = False,
         closing: Callable[[Node[S, A]], bool] | None = None,
     ) -> None:
@@ -161,7 +164,8 @@ class Search(Generic[S, A]):
         self.errors: dict[str, int] = {}  # text -> times, in order of appearance
         self.closed: Outcome | None = None  # what the closing call gave
         self._eager = controller.stop == "first"
-        self._calls = {kind: 1 for kind in ROLES} | dict(calls or {})
+        self._calls: dict[type[Request] | str, int] = {kind: 1 for kind in ROLES} | {"cheap": 1} | dict(calls or {})
+        self._sampled = sampled
         self._retries, self._transient = dict(retries or {}), transient
         self._ceilings = Ceilings(budget)
         self._closing = closing
@@ -213,7 +217,7 @@ class Search(Generic[S, A]):
         ):
             raise ProtocolError(f"{outcome!r} does not answer {request!r}")
         del self._open[id]
-        self._reserved -= self._calls[kind]
+        self._reserved -= self._price(request)
         if usage is not FREE:
             self.spent.add(usage)
             self.by_role[ROLES[kind]].add(usage)
@@ -293,7 +297,7 @@ class Search(Generic[S, A]):
         closing = self.status is SearchStatus.CLOSING and kind is Answer
         if item.attempt >= most or not (closing or self.status is SearchStatus.RUNNING):
             return False
-        if self._refused or self._over(kind):
+        if self._refused or self._over(item.request):
             return False
         delay = 0.0
         if isinstance(outcome, Failed):
@@ -396,10 +400,10 @@ class Search(Generic[S, A]):
             return
         batch = _Batch(routine)
         self._batches[batch] = None
-        for request in requests:
+        for request in _samples(requests) if self._sampled else requests:
             item = self._shared.get(request)
             if item is None:
-                self._refused = self._refused or self._over(type(request))
+                self._refused = self._refused or self._over(request)
                 if self._refused:
                     batch.missing = 1  # never complete: the routine is closed when the last reply is in
                     break
@@ -410,15 +414,31 @@ class Search(Generic[S, A]):
             batch.items.append(item)
         batch.missing += sum(item.outcome is None for item in batch.items)
 
-    def _over(self, kind: type[Request]) -> Ended | None:
-        calls = self._calls[kind]
+    def _price(self, request: Request) -> int:
+        """The LM calls that `request` reserves."""
+        if type(request) is Rate and request.rater == "cheap":
+            return self._calls["cheap"]
+        return self._calls[type(request)]
+
+    def _over(self, request: Request) -> Ended | None:
+        calls = self._price(request)
         return self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
 
     def _hand_out(self, item: _Item, delay: float = 0.0) -> None:
         self._open[self._next_id] = item
-        self._reserved += self._calls[type(item.request)]
+        self._reserved += self._price(item.request)
         self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
         self._next_id += 1
+
+
+def _samples(requests: Sequence[Request]) -> Iterator[Request]:
+    """Each proposal of n as n proposals of one."""
+    for request in requests:
+        if isinstance(request, Propose) and request.n is not None and request.n > 1:
+            for i in range(request.n):
+                yield Propose(request.node, 1, request.sample * request.n + i, request.lessons)
+        else:
+            yield request
 
 
 def _after_direct_answer(routines: Iterator[Routine]) -> Iterator[Routine]:
