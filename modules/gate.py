@@ -1,0 +1,209 @@
+"""The gate that every LM call of a search passes, whatever module or adapter makes it.
+
+A call takes a reservation from the request's meter and from every `limit` around it, waits for its turn,
+and is made once: DSPy's own retries are off, since a retry is a request of the search. What it used and
+said goes to the meter in place of DSPy's history, which grows for ever and may be switched off.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import dspy
+from dspy.clients._deprecation import warn_legacy_lm, warn_openai_messages
+from dspy.clients.execution import execute, finalize, prepare
+from dspy.utils.callback import with_callbacks
+
+from .attempt import aattempt, aprepare, keep_key
+from .limit import PROCESS, active
+from .meter import Meter as Meter
+from .meter import OverCalls as OverCalls
+from .meter import current as current
+from .meter import total_tokens
+from .passage import Passage
+from .record import entry_of, entry_of_history
+from .redaction import secrets_of
+
+
+def gate(
+    lm: Any,
+    *,
+    history: bool = False,
+    timeout: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+) -> Any:
+    """A copy of `lm` behind the gate, sharing its engine and its cache (about 12 us).
+
+    history: write to DSPy's history as well. timeout: the client's timeout in seconds, where DSPy owns the
+    client and the LM's own is not shorter. prices: {model: (dollars per million tokens in, out)}, used where
+    DSPy knows no price. A default `n` of the LM is dropped: a search asks for its samples one by one.
+    """
+    if not isinstance(lm, dspy.BaseLM):
+        raise TypeError(
+            f"lm={lm!r}: a dspy.LM is needed, as in dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))"
+        )
+    imposed = _shorter(lm, timeout)
+    copy = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
+    kind: Any = type(lm)
+    copy.__class__ = _gated(kind)
+    copy.gate_history, copy.gate_prices = history, prices or {}
+    copy.gate_timeout = None if imposed is None else (lm.kwargs.get("timeout"),)
+    if history:
+        copy.history = lm.history
+    return copy
+
+
+def _shorter(lm: Any, timeout: float | None) -> float | None:
+    """The timeout to impose. An engine object owns its client, and an httpx.Timeout is left to its owner."""
+    if timeout is None or not isinstance(getattr(lm, "engine", None), str):
+        return None
+    own = lm.kwargs.get("timeout")
+    return timeout if own is None or (isinstance(own, int | float) and own > timeout) else None
+
+
+@cache
+def _gated(kind: Any) -> type[Any]:
+    if issubclass(kind, _Gate):
+        return kind
+    plain = kind.__call__ is dspy.BaseLM.__call__ and kind.acall is dspy.BaseLM.acall
+    return type(
+        f"Gated{kind.__name__}", (_Gate if plain else _OuterGate, kind), {"__module__": kind.__module__}
+    )
+
+
+class _Gate:
+    """Stands before an LM's own class. `gate` sets its attributes."""
+
+    gate_history: bool
+    gate_prices: Mapping[str, tuple[float, float]]
+    gate_timeout: tuple[Any] | None  # what the LM's own timeout was, where another is imposed
+    kwargs: dict[str, Any]
+    model: str
+    model_type: str
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        passage = Passage(_candidates(kwargs))
+        passage.enter()
+        try:
+            return self._call(prompt, messages=messages, **kwargs)
+        finally:
+            passage.leave()
+
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        passage = Passage(_candidates(kwargs))
+        await passage.aenter()
+        try:
+            return await self._acall(prompt, messages=messages, **kwargs)
+        finally:
+            passage.leave()
+
+    # The two below are BaseLM's `__call__` and `acall`, except for where the result goes.
+
+    @with_callbacks
+    def _call(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        call = self._checked(prepare(self, prompt, messages, kwargs), messages)
+        began = time.perf_counter()
+        try:
+            result = execute(self, call)
+        except BaseException:
+            self._lost(began)
+            raise
+        return self._settle(call, result, time.perf_counter() - began)
+
+    @with_callbacks
+    async def _acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        call = self._checked(await aprepare(self, prompt, messages, kwargs), messages)
+        began = time.perf_counter()
+        try:
+            result = await aattempt(self, call)
+        except BaseException:
+            self._lost(began)
+            raise
+        return self._settle(call, result, time.perf_counter() - began)
+
+    def _checked(self, call: Any, messages: Any) -> Any:
+        if not call.managed:
+            warn_legacy_lm()
+        warn_openai_messages(self, messages)
+        if self.gate_timeout is not None and call.cache:
+            keep_key(call, self.gate_timeout[0])
+        return call
+
+    def _settle(self, call: Any, result: Any, seconds: float) -> Any:
+        """Account for a result as dspy.clients.execution.finalize does, to the meter first."""
+        _account(entry_of(self, call, result, seconds, self.gate_prices))
+        if self.gate_history:
+            return finalize(self, call, result)
+        tracker = dspy.settings.usage_tracker
+        if tracker and not result.cache_hit:
+            tracker.add_usage(self.model, result.usage)
+        return result.outputs if call.request is None else result.typed(call.request, self.model_type)
+
+    def _lost(self, began: float) -> None:
+        seconds = time.perf_counter() - began
+        if (meter := current()) is not None:
+            meter.lost(seconds, secrets_of(self))
+        for purse in (*active(), PROCESS):
+            purse.add(0, 0.0, seconds)
+
+
+class _OuterGate(_Gate):
+    """Before an LM class with a `__call__` of its own: that is called, and its history entries are read."""
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        with self._listening() as said:
+            said += (outputs := super(_Gate, self).__call__(*args, **kwargs))  # type: ignore[misc]
+        return outputs
+
+    async def _acall(self, *args: Any, **kwargs: Any) -> Any:
+        with self._listening() as said:
+            said += (outputs := await super(_Gate, self).acall(*args, **kwargs))  # type: ignore[misc]
+        return outputs
+
+    @contextmanager
+    def _listening(self) -> Iterator[list[Any]]:
+        said: list[Any] = []
+        entries: list[dict[str, Any]] = []
+        token = _heard.set((entries, self.gate_history and not dspy.settings.disable_history))
+        began = time.perf_counter()
+        try:
+            with dspy.context(disable_history=False):  # else DSPy tells us nothing
+                yield said
+        except BaseException:
+            self._lost(began)
+            raise
+        finally:
+            _heard.reset(token)
+        seconds = time.perf_counter() - began
+        for entry in entries or [{"outputs": said}]:
+            _account(entry_of_history(self, entry, seconds / max(1, len(entries)), self.gate_prices))
+
+    def update_history(self, entry: dict[str, Any]) -> None:
+        entries, keep = _heard.get(([], self.gate_history))  # the default: from a thread of the LM's own
+        entries.append(entry)
+        if keep:
+            super().update_history(entry)  # type: ignore[misc]
+
+
+# What an _OuterGate's call hears from DSPy, and whether the user's history wants it too.
+_heard: ContextVar[tuple[list[dict[str, Any]], bool]] = ContextVar("thoughtree_heard")
+
+
+def _account(entry: dict[str, Any]) -> None:
+    """Hand a reply's record to the meter, and what it cost to every limit."""
+    if (meter := current()) is not None:
+        meter.record(entry)
+    tokens = total_tokens(entry["usage"])
+    for purse in (*active(), PROCESS):
+        purse.add(tokens, entry["cost"], entry["seconds"], entry["model"])
+
+
+def _candidates(kwargs: dict[str, Any]) -> int:
+    """How many calls `n=` makes: DSPy's native engines ask once for each candidate."""
+    n = kwargs.get("n")
+    return n if isinstance(n, int) and n > 0 else 1

@@ -1,0 +1,59 @@
+"""One LM call's way in: the request's meter, the limits from the innermost out, the process."""
+
+from __future__ import annotations
+
+import time
+
+from .limit import PROCESS, Refusal, active
+from .meter import current
+
+
+class Passage:
+    """Reserves and waits for `n` calls that are made one after the other. All of it is held, or nothing.
+
+    Limits are entered innermost first: a call that waits for a narrow limit holds no turn of a wider one,
+    and since all calls go the same way, no two can wait for each other.
+    """
+
+    __slots__ = ("deadline", "entered", "limits", "meter", "n")
+
+    def __init__(self, n: int) -> None:
+        """OverCalls or Refusal: it may not start. Refused at once where that is known without waiting."""
+        self.n, self.meter, self.limits, self.entered = n, current(), (*active(), PROCESS), 0
+        deadlines = [purse.deadline for purse in self.limits]
+        if self.meter is not None:
+            deadlines.append(self.meter.until)
+        self.deadline = min((d for d in deadlines if d is not None), default=None)
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise Refusal("seconds", "the time for this call was over before it could start")
+        for purse in self.limits:
+            purse.check(n)
+        if self.meter is not None:
+            self.meter.take(n)
+
+    def enter(self) -> None:
+        """Wait for a turn everywhere. Refusal: a ceiling or a deadline was reached meanwhile."""
+        try:
+            for purse in self.limits:
+                purse.enter(self.n, self.deadline)
+                self.entered += 1
+        except BaseException:
+            self.leave(started=False)
+            raise
+
+    async def aenter(self) -> None:
+        """The same for a task; a cancelled one holds nothing."""
+        try:
+            for purse in self.limits:
+                await purse.aenter(self.n, self.deadline)
+                self.entered += 1
+        except BaseException:
+            self.leave(started=False)
+            raise
+
+    def leave(self, *, started: bool = True) -> None:
+        """Give the turns back; the reservations too, if no call started."""
+        for purse in self.limits[: self.entered]:
+            purse.leave(unused=0 if started else self.n)
+        if not started and self.meter is not None:
+            self.meter.give_back(self.n)
