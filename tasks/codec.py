@@ -93,7 +93,10 @@ def _first_parameter(cls: type[Any]) -> Any | None:
             continue
         found = _first_parameter(origin)
         if isinstance(found, TypeVar):
-            found = dict(zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False)).get(found)
+            given: dict[Any, Any] = dict(
+                zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False)
+            )
+            found = given.get(found)
         if found is not None:
             return found
     return None

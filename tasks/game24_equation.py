@@ -28,11 +28,11 @@ class Said:
 
 
 _ENDLESS = re.compile(r"[0-9]{50}")
-_OPERAND = rf"[\s(]*-?[\s(]*{UNSIGNED}[\s)]*"
-_RUN = re.compile(rf"(?<![\w.^/*+])[(]*-?[(]*{UNSIGNED}[\s)]*(?:[-+*/^]{_OPERAND})+")
+_OPERAND = rf"[\s(]*+(?:-[\s(]*+)?{UNSIGNED}[\s)]*+"  # possessive: never more than one way to match
+_RUN = re.compile(rf"(?<![\w.^])[(]?-?{UNSIGNED}[\s)]*+(?:[-+*/^]{_OPERAND})+")
 _ABOUT = r"(?:\(?\b(?:approx(?:imately)?|about|roughly)\b\.?\)?)"
-_RESULT = re.compile(rf"[\s)]*=[\s=]*{_ABOUT}?\s*[(]?({SIGNED})")
-_MORE = re.compile(rf"[\s)]*[-+*/^]{_OPERAND}")
+_RESULT = re.compile(rf"[\s)]*+=[\s=]*+{_ABOUT}?\s*+[(]?({SIGNED})")
+_MORE = re.compile(rf"[\s)]*+[-+*/^]{_OPERAND}")
 _LEFT = re.compile(
     rf"\b(?:left|remaining|leaving)\b[^\w\-.]*(?:{_ABOUT}\s*)?"
     rf"((?>{SIGNED}(?:(?:[\s,;]|\band\b|{_ABOUT})+{SIGNED})*))(?!\s*[-+*/=^.]\s*\d|\s*=)",

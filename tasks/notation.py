@@ -29,6 +29,7 @@ _PLAIN = str.maketrans(
 )
 _LATEX = {r"\times": "*", r"\cdot": "*", r"\div": "/", r"\approx": "=", r"\left": "", r"\right": ""}
 _GOES_ON = re.compile(r"(?<=\d)(?:\.{2,}|…)")  # 1.666...
+_POWER = re.compile(r"(?<=[\d)])(\s?)\*\*\1(?=[\d(])")
 _TIMES = re.compile(r"(?<=[\d)])(\s*)[xX](?=\s*[-(.\d])")
 
 UNSIGNED = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
@@ -40,7 +41,8 @@ def plain(text: str) -> str:
     """`text` with operators, brackets and digits in ASCII, and without the marks that mean nothing here."""
     for command, symbol in _LATEX.items():
         text = text.replace(command, symbol)
-    return _TIMES.sub(r"\1*", _GOES_ON.sub("", text.translate(_PLAIN)))
+    text = _POWER.sub("^", text.translate(_PLAIN)).replace("**", "")  # what is left of ** is emphasis
+    return _TIMES.sub(r"\1*", _GOES_ON.sub("", text))
 
 
 def exact(number: Fraction | int) -> Number:

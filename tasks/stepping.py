@@ -16,24 +16,23 @@ from .task import Task
 S = TypeVar("S")
 A = TypeVar("A")
 
-MARK = re.compile(r"[\s>#]*(?P<open>[*_`~]*)\s*answer\s*(?P<shut>[*_`~]*)\s*[:：]", re.IGNORECASE)
+MARK = re.compile(r"[\s>#]*+(?P<open>[*_`~]*+)\s*+answer\s*+(?P<shut>[*_`~]*+)\s*+[:：]", re.IGNORECASE)
 CLAIMED_VALUE = 1.0  # of an answer that nothing in code can check
 
 
 def marked_answer(text: str) -> str | None:
     """What follows `ANSWER:` at the start of `text`, without the emphasis around it; None if unmarked."""
-    mark = MARK.match(text)
-    if mark is None:
-        return None
-    rest = text[mark.end() :].strip()
-    emphasis = mark["open"] if not mark["shut"] else ""
-    if emphasis and rest.startswith(emphasis):  # **ANSWER:** 42
-        rest = rest.removeprefix(emphasis)
-    elif emphasis:  # **ANSWER: 42**
-        rest = rest.removesuffix(emphasis)
-    rest = rest.strip()
-    again = marked_answer(rest)
-    return rest if again is None else again
+    answer = None
+    while mark := MARK.match(text):
+        answer = text = _without(mark["open"] if not mark["shut"] else "", text[mark.end() :].strip())
+    return answer
+
+
+def _without(emphasis: str, text: str) -> str:
+    """`text` without the other end of an emphasis that was opened before it."""
+    if emphasis and text.startswith(emphasis):  # **ANSWER:** 42
+        return text.removeprefix(emphasis).strip()
+    return text.removesuffix(emphasis).strip()  # **ANSWER: 42**
 
 
 def checks_goal(task: Task[Any, Any]) -> bool:

@@ -40,17 +40,18 @@ class Probe:
     def __init__(self, task: Task[Any, Any], proposals: Callable[[Any], Iterable[str]] | None = None) -> None:
         self.task = task
         self.proposals = proposals
-        self._first: dict[str, str] = {}
-        self._count: dict[str, int] = {}
+        self._cases: dict[str, dict[str, None]] = {}  # per kind of problem, in the order found
 
     @property
     def problems(self) -> list[str]:
-        more = {kind: f" (and {n - 1} more like it)" if n > 1 else "" for kind, n in self._count.items()}
-        return [f"{kind}: {detail}{more[kind]}" for kind, detail in self._first.items()]
+        told = []
+        for kind, cases in self._cases.items():
+            more = f" (and {len(cases) - 1} more like it)" if len(cases) > 1 else ""
+            told.append(f"{kind}: {next(iter(cases))}{more}")
+        return told
 
     def report(self, kind: str, detail: str) -> None:
-        self._first.setdefault(kind, detail)
-        self._count[kind] = self._count.get(kind, 0) + 1
+        self._cases.setdefault(kind, {})[detail] = None
 
     def ask(
         self, hook: str, where: str, call: Callable[..., Any], *args: Any, may_be_none: bool = False
