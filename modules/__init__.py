@@ -1,0 +1,9 @@
+"""Who answers: one module a role, and the programs that search with them."""
+
+from .limit import limit
+from .loading import load
+from .prediction import SearchFailed, SearchPrediction
+from .progress import SearchProgress
+from .tree_of_thoughts import TreeOfThoughts
+
+__all__ = ["SearchFailed", "SearchPrediction", "SearchProgress", "TreeOfThoughts", "limit", "load"]

@@ -1,0 +1,53 @@
+"""The closing call: the user's output fields from the path to a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+from dspy.adapters.utils import parse_value
+
+from .. import signatures
+from .compose import compose
+from .shown import NodeView
+
+
+class Answer(dspy.Module):
+    """One LM call that answers from the steps taken; without any, a direct answer."""
+
+    calls = 1
+
+    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
+        super().__init__()
+        self.predict = dspy.Predict(compose(user, signatures.Answer, notes=notes, answers=True))
+
+    def render(self, node: NodeView) -> dict[str, Any]:
+        return {"search_path": node.steps}
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return self.predict(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        return await self.predict.acall(**inputs)
+
+
+def typed(user: type[dspy.Signature], name: str, value: Any) -> Any:
+    """`value` as the output field's type. ValueError if it is none."""
+    info = user.output_fields[name]
+    return parse_value(value, info.annotation)
+
+
+def from_text(user: type[dspy.Signature], text: str) -> dict[str, Any] | None:
+    """The output fields that a final thought states: of one field, its text; None where it does not fit the type."""
+    if len(user.output_fields) != 1:
+        return None
+    (name,) = user.output_fields
+    try:
+        return {name: typed(user, name, text)}
+    except (ValueError, TypeError):
+        return None
+
+
+def empty(user: type[dspy.Signature]) -> dict[str, Any]:
+    """Every output field, as None."""
+    return dict.fromkeys(user.output_fields)

@@ -1,0 +1,109 @@
+"""From a node to the output fields: by code where code can, and whether they are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dspy
+
+from ..search.protocol import Answered, Illegal, Stepped
+from ..search.tree import Node
+from ..tasks import stepping
+from .answer import from_text, typed
+from .reward import Reward
+
+
+@dataclass(frozen=True, slots=True)
+class Finisher:
+    """What is known about the answers of one call. mode: the plan's `answer`."""
+
+    user: type[dspy.Signature]
+    task: Any
+    inputs: Mapping[str, Any]
+    mode: str
+    reward: Reward | None
+
+    @property
+    def may_call(self) -> bool:
+        """Whether an answer of this program may need a closing call."""
+        return self.mode == "lm" or (self.mode == "auto" and not self.task.has("answer"))
+
+    def needs_call(self, node: Node[Any, Any]) -> bool:
+        return self.mode == "lm" or (self.mode == "auto" and self.fields(node) is None)
+
+    def fields(self, node: Node[Any, Any]) -> dict[str, Any] | None:
+        """The output fields that code can tell from `node`: its own, the task's, or what its last thought states."""
+        if node.answer is not None:
+            return node.answer
+        if node.state is None or not node.id:
+            return None
+        if self.task.has("answer"):
+            found = self.task.answer(node.state)
+            if found:
+                return {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
+        stated = stepping.marked_answer(self.task.show(node.action))
+        return from_text(self.user, stated) if stated else None
+
+    def candidate(self, path: list[str]) -> dict[str, Any]:
+        """Fields for a best candidate that nobody has turned into an answer: its text where that fits the type."""
+        if self.mode == "path" or (self.mode != "auto" and path):
+            text = "\n".join(path)
+        else:
+            text = (stepping.marked_answer(path[-1]) or path[-1]) if path else ""
+        fields = dict.fromkeys(self.user.output_fields)
+        *_, last = self.user.output_fields
+        if text and not self.task.has("answer"):
+            try:
+                fields[last] = typed(self.user, last, text)
+            except (ValueError, TypeError):
+                fields[last] = None
+        return fields
+
+    def step(self, landing: Stepped | Illegal, action: Any) -> Stepped | Illegal:
+        """Where code led, after a reward function has had its say about a finished answer."""
+        if self.reward is None or not isinstance(landing, Stepped) or not (landing.claimed or landing.solved):
+            return landing
+        if landing.solved:
+            fields = self.task.answer(landing.state) or None
+        else:
+            fields = from_text(self.user, stepping.marked_answer(self.task.show(action)) or "")
+        if fields is None:
+            return landing  # nothing to reward yet: the closing call's answer will be judged
+        score, feedback = self.reward.judge(self.inputs, fields)
+        return replace(
+            landing,
+            solved=score >= self.reward.threshold,
+            claimed=False,
+            terminal=True,
+            missed=score < self.reward.threshold,
+            value=score,
+            observation=feedback,
+        )
+
+    def judged(self, fields: dict[str, Any]) -> Answered:
+        """A model's answer, checked by the task and by the reward function, if there are any."""
+        verified, rule, score, feedback = False, None, None, None
+        if self.task.has("check"):
+            try:
+                verdict = stepping.given(self.task, "check", self.task.check(fields))
+            except Illegal as illegal:
+                verdict = illegal
+            verified = verdict is True
+            rule = None if verified else verdict.rule if isinstance(verdict, Illegal) else "the task refuses this answer"
+        if self.reward is not None and rule is None:
+            score, feedback = self.reward.judge(self.inputs, fields)
+            verified = score >= self.reward.threshold
+            rule = None if verified else f"its reward is under {self.reward.threshold:g}"
+        return Answered(fields, verified, rule, score, feedback)
+
+
+def _as_type(user: type[dspy.Signature], name: str, value: Any) -> Any:
+    """The task's value as the field's type; a value that does not fit is the task's, and stays as it is."""
+    if value is None:
+        return None
+    try:
+        return typed(user, name, value)
+    except (ValueError, TypeError):
+        return value

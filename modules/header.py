@@ -1,0 +1,85 @@
+"""A call's journal: which file, and what its header says so that only the same call continues it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dspy
+from pydantic import TypeAdapter
+
+from ..search import Codec, Journal
+
+if TYPE_CHECKING:
+    from .session import Session
+
+ENDING = ".jsonl"
+
+
+def journal(session: Session, given: Any) -> Journal:
+    """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a problem."""
+    if isinstance(given, Journal):
+        return given
+    path = Path(given)
+    head = header(session)
+    if path.is_dir() or str(given).endswith(("/", "\\")):
+        path = path / (digest([head["inputs"], head["task"], head["controller"], head["seed"]]) + ENDING)
+    return Journal(path, head, codec=codec(session))
+
+
+def header(session: Session) -> dict[str, Any]:
+    program, plan = session.program, session.plan
+    dump = getattr(plan.controller, "dump", None)
+    return {
+        "program": type(program).__name__,
+        "roles": {name: _role(predictor) for name, predictor in program.named_predictors()},
+        "controller": dump() if dump is not None else repr(plan.controller),
+        "rating": [plan.propose, plan.rate, plan.scale.told, plan.samples, plan.join, plan.near],
+        "answer": [plan.answer, plan.first, plan.threshold],
+        "seed": plan.seed,
+        "task": describe(program.task),
+        "inputs": digest({name: _json(value) for name, value in session.inputs.items()}),
+        "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")},
+    }
+
+
+def describe(task: Any) -> str:
+    """A task by its class and settings, the same in every process."""
+    kind = type(task)
+    settings = task.config() if hasattr(task, "config") else {}
+    return f"{kind.__module__}:{kind.__qualname__}" + (json.dumps(settings, sort_keys=True, default=str) if settings else "")
+
+
+def _role(predictor: dspy.Predict) -> str:
+    signature = predictor.signature
+    fields = {name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()}
+    demos = [dict(demo) if isinstance(demo, dict) else demo.toDict() for demo in predictor.demos]
+    return digest([signature.instructions, fields, demos])
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def codec(session: Session) -> Codec:
+    """The task writes states; an output field is written by its type."""
+    task, fields = session.task, session.program.signature.output_fields
+
+    def dump_fields(given: dict[str, Any]) -> dict[str, Any]:
+        return {name: _json(value) for name, value in given.items()}
+
+    def load_fields(given: dict[str, Any]) -> dict[str, Any]:
+        return {name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields}
+
+    return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
+
+
+def _json(value: Any) -> Any:
+    return TypeAdapter(Any).dump_python(value, mode="json", fallback=str)
+
+
+def _typed(annotation: Any, value: Any) -> Any:
+    return None if value is None else TypeAdapter(annotation).validate_python(value)

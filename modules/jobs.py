@@ -1,0 +1,178 @@
+"""How each request of a search is answered: at once by code, or by one call that a driver makes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..search.protocol import FREE, Answer, Ask, Failed, Illegal, Outcome, Propose, Proposed, Rate, Rated, Reply, Step
+from ..search.tree import Tree
+from ..tasks import stepping
+from . import own
+from .finish import Finisher
+from .plan import Plan
+from .propose import proposed
+from .rate import Rate as RateRole
+from .sampling import chosen, sampling
+from .shown import NodeView, view
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One request as one call. acall None: there is no asynchronous form, and a thread makes the call."""
+
+    call: Callable[[], Any]
+    acall: Callable[[], Awaitable[Any]] | None
+    read: Callable[[Any], Outcome]
+    calls: int
+    config: dict[str, Any] = field(default_factory=dict[str, Any])  # of the LM call
+    model: str = ""
+
+
+class Jobs:
+    """The answers of one call of a program: its roles, with this call's inputs, task and LMs."""
+
+    def __init__(
+        self, program: Any, plan: Plan, task: Any, inputs: dict[str, Any], finisher: Finisher, gated: Callable[[Any], Any]
+    ) -> None:
+        self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
+        self.finisher, self._gated = finisher, gated
+        self.refused: set[str] = set()  # models that take no temperature
+
+    def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
+        """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
+        request = ask.request
+        if isinstance(request, Propose):
+            return self._propose(request, ask.attempt, view(tree, request.node, self.task))
+        if isinstance(request, Rate):
+            return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
+        if isinstance(request, Answer):
+            return self._answer(ask.attempt, view(tree, request.node, self.task))
+        assert isinstance(request, Step)
+        return self._step(request, tree)
+
+    def _propose(self, request: Propose, attempt: int, node: NodeView) -> Job | Reply:
+        program, inputs, n = self.program, self.inputs, request.n
+        if self.plan.propose == "moves":
+            return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE)
+        if program.propose_fn is not None:
+            return self._function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
+        role = program.propose
+        if self.plan.propose == "own":
+            fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
+            return self._module(role, fields, lambda given: proposed(given, n))
+        independent = self.plan.propose == "samples"
+        fields = {**inputs, **role.render(node, n)}
+        return self._role(role, program.propose_lm, fields, request.sample, attempt, independent, lambda p: role.read(p, n))
+
+    def _rate(self, request: Rate, attempt: int, nodes: list[NodeView]) -> Job | Reply:
+        program, inputs, count = self.program, self.inputs, len(nodes)
+        lm = program.rate_lm
+        if request.rater == "cheap":
+            if callable(program.cheap_rate) and not hasattr(program.cheap_rate, "kwargs"):
+                return self._rated_by(program.cheap_rate, nodes)
+            lm = program.cheap_rate
+        elif self.plan.rate == "code":
+            return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE)
+        elif program.value_fn is not None:
+            (node,) = nodes
+            fn = program.value_fn
+            return self._function(
+                fn, (dict(inputs), list(node.path)), lambda given: own.rated_by_function(given, 1, _name(fn))
+            )
+        elif program.rate_fn is not None:
+            return self._rated_by(program.rate_fn, nodes)
+        role = program.rate
+        if not isinstance(role, RateRole):
+            fields = own.accepted(role, {**inputs, **own.nodes_fields(nodes)})
+            return self._module(role, fields, lambda given: own.rated_by_module(given, self.plan.scale))
+        fields = {**inputs, **role.render(nodes)}
+        return self._role(
+            role, lm, fields, request.sample, attempt, self.plan.samples > 1, lambda p: role.read(p, count)
+        )
+
+    def _rated_by(self, fn: Any, nodes: list[NodeView]) -> Job:
+        count = len(nodes)
+        return self._function(
+            fn, (dict(self.inputs), nodes), lambda given: own.rated_by_function(given, count, _name(fn))
+        )
+
+    def _answer(self, attempt: int, node: NodeView) -> Job:
+        role, finisher = self.program.answer, self.finisher
+
+        def read(prediction: Any) -> Outcome:
+            return finisher.judged({name: prediction.get(name) for name in finisher.user.output_fields})
+
+        calls = finisher.reward.calls if finisher.reward is not None else 0
+        fields = {**self.inputs, **role.render(node)}
+        return self._role(role, self.program.answer_lm, fields, 0, attempt, False, read, extra=calls)
+
+    def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:
+        """A step is code, unless it states an answer that a reward function has to ask a model about."""
+        node = tree[request.node]
+        state, action, finisher = tree[node.parent or 0].state, node.action, self.finisher
+        landing = stepping.step(self.task, state, action)
+        if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
+            return Reply(landing, FREE)
+        return Job(lambda: finisher.step(landing, action), None, lambda made: made, finisher.reward.calls)
+
+    def _role(
+        self,
+        role: Any,
+        own_lm: Any,
+        fields: dict[str, Any],
+        sample: int,
+        attempt: int,
+        independent: bool,
+        read: Callable[[Any], Outcome],
+        extra: int = 0,
+    ) -> Job:
+        predict = role.predict
+        lm = self._gated(chosen(predict.lm, own_lm, _configured()))
+        config = sampling(lm, sample, attempt, independent, self.refused)
+        return Job(
+            lambda: predict(**fields, lm=lm, config=config),
+            lambda: predict.acall(**fields, lm=lm, config=config),
+            read,
+            role.calls + extra,
+            config,
+            lm.model,
+        )
+
+    def _module(self, module: Any, fields: dict[str, Any], read: Callable[[Any], Outcome]) -> Job:
+        asynchronous = type(module).aforward is not None if hasattr(type(module), "aforward") else False
+        return Job(
+            lambda: module(**fields),
+            (lambda: module.acall(**fields)) if asynchronous else None,
+            read,
+            own.calls_of(module),
+        )
+
+    def _function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:
+        if inspect.iscoroutinefunction(fn):
+            return Job(lambda: _not_here(fn), lambda: fn(*args), read, own.calls_of(fn))
+        return Job(lambda: fn(*args), None, read, own.calls_of(fn))
+
+
+def _configured() -> Any:
+    import dspy
+
+    lm = dspy.settings.lm
+    if lm is None:
+        raise ValueError("no LM is configured: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')), or pass propose_lm=")
+    return lm
+
+
+def _name(fn: Any) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def _not_here(fn: Any) -> Any:
+    raise TypeError(f"{_name(fn)} is a coroutine function: await program.acall(...), or give an ordinary function")
+
+
+def refusal_of_temperature(model: str) -> Failed:
+    """The same call will go through without its temperature: ask again at once."""
+    return Failed(f"{model} takes no temperature", transient=True, retry_after=0.0)

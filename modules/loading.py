@@ -1,0 +1,100 @@
+"""A program from its saved JSON alone. Nothing in the file is run; a task of the user's own is imported on consent."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from ..tasks import Task
+from .plan import FORMAT, Plan
+from .tree_of_thoughts import TreeOfThoughts
+
+OURS = "thoughtree."
+
+
+def load(path: str | Path, *, task: Task[Any, Any] | None = None, allow_task_import: bool = False, **given: Any) -> Any:
+    """The program that `program.save(path)` wrote: signature, controller, budget, prompts and demos.
+
+    task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import: import a
+    task class from outside thoughtree by the path in the file; only for files that you trust. given: constructor
+    arguments that are never saved (propose_lm, reward_fn, a propose function, `custom_types` for the signature, ...).
+    Raises ValueError, with what is wrong, for a file that is no saved program.
+    """
+    state = _state(Path(path))
+    settings = state["settings"]
+    plan = Plan.load(_field(path, settings, "plan"))
+    if task is None:
+        task = _task(path, _field(path, settings, "task"), allow_task_import)
+    types = given.pop("custom_types", None)
+    arguments = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    for name in ("propose", "rate"):
+        if arguments[name] == "own":
+            del arguments[name]
+            if name not in given and not (name == "rate" and "value_fn" in given):
+                raise ValueError(f"{path}: saved with a {name} of the user's own, which is not in the file; give {name}=")
+    program = TreeOfThoughts(_signature(path, settings, types), task=task, **{**arguments, **given})
+    try:
+        program.load_state(state)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: a damaged program ({type(error).__name__}: {error})") from error
+    return program
+
+
+def _state(path: Path) -> dict[str, Any]:
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a saved program (not JSON: {error})") from error
+    settings = state.get("settings") if isinstance(state, dict) else None
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        found = settings.get("format") if isinstance(settings, dict) else None
+        raise ValueError(f"{path}: not a saved thoughtree program (format {found!r}, expected {FORMAT!r})")
+    if settings.get("program") != "TreeOfThoughts":
+        raise ValueError(f"{path}: program {settings.get('program')!r} is not one of this release")
+    state.pop("metadata", None)
+    return dict(state)
+
+
+def _field(path: Any, settings: dict[str, Any], name: str) -> Any:
+    if name not in settings:
+        raise ValueError(f"{path}: a damaged program (its settings have no {name!r})")
+    return settings[name]
+
+
+def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Signature]:
+    """From names and types as text, which DSPy's own parser reads; it evaluates nothing."""
+
+    def side(name: str) -> str:
+        return ", ".join(f"{field}: {kind.replace('typing.', '')}" for field, kind in _field(path, settings, name).items())
+
+    text = f"{side('inputs')} -> {side('outputs')}"
+    try:
+        return dspy.Signature(text, _field(path, settings, "instructions"), custom_types=types)
+    except Exception as error:
+        raise ValueError(
+            f"{path}: the signature {text!r} cannot be built ({error}); give custom_types={{'Name': type}}"
+        ) from error
+
+
+def _task(path: Any, described: str, allowed: bool) -> Task[Any, Any]:
+    name, _, settings = described.partition("{")
+    module, _, attribute = name.partition(":")
+    if not module.startswith(OURS) and not allowed:
+        raise ValueError(
+            f"{path}: its task is {name}, whose import would run code; give task=..., or allow_task_import=True if you "
+            "trust the file"
+        )
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
+    if not (isinstance(found, type) and issubclass(found, Task)):
+        raise ValueError(f"{path}: {name} is no task; give task=...")
+    made: Task[Any, Any] = found(**(json.loads("{" + settings) if settings else {}))
+    return made

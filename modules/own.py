@@ -1,0 +1,72 @@
+"""Proposers and raters of the user's own: functions, and modules of any kind."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any
+
+import dspy
+
+from ..search.protocol import Outcome, Rated, Unread
+from .scale import Scale
+from .shown import NodeView, numbered
+
+
+def calls_of(role: Any) -> int:
+    """The most LM calls that one request to `role` makes: as declared, else one a predictor; a function makes none."""
+    declared = getattr(role, "calls", None)
+    if isinstance(declared, int):
+        return declared
+    return max(1, len(role.predictors())) if isinstance(role, dspy.Module) else 0
+
+
+def accepted(module: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `fields` that the module takes: its signature's inputs, or the names in its forward()."""
+    signature = getattr(module, "signature", None) or getattr(getattr(module, "predict", None), "signature", None)
+    parameters = inspect.signature(module.forward).parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
+        if signature is not None and hasattr(signature, "input_fields"):
+            return {name: value for name, value in fields.items() if name in signature.input_fields}
+        return dict(fields)
+    names = {p.name for p in parameters}
+    return {name: value for name, value in fields.items() if name in names}
+
+
+def node_fields(node: NodeView, n: int | None = None) -> dict[str, Any]:
+    """What a module of the user's own may ask for beside the problem's inputs."""
+    fields = {"search_path": node.steps, "search_state": node.text}
+    return fields if n is None else {**fields, "num_thoughts": str(n)}
+
+
+def nodes_fields(nodes: list[NodeView]) -> dict[str, Any]:
+    return {**node_fields(nodes[0]), "search_candidates": numbered(["; ".join(n.path) for n in nodes])}
+
+
+def rated_by_function(given: Any, count: int, name: str) -> Outcome:
+    """The values that a function of the user's own gave. ValueError for any that is no finite number."""
+    values = [given] if count == 1 and isinstance(given, int | float) else list(given)
+    if len(values) != count:
+        raise ValueError(f"{name} gave {len(values)} values for {count} nodes: one each is needed, in order")
+    for value in values:
+        if not isinstance(value, int | float) or not isfinite(value):
+            raise ValueError(f"{name} gave {value!r}: must be a finite number")
+    return Rated(tuple(float(value) for value in values))
+
+
+def rated_by_module(prediction: Any, scale: Scale) -> Outcome:
+    """The rating in a module's last output field: a number, or text that the scale reads."""
+    if isinstance(prediction, dspy.Prediction):
+        fields = list(prediction.keys())
+        prediction = prediction[fields[-1]] if fields else None
+    if isinstance(prediction, int | float) and not isinstance(prediction, bool):
+        if not isfinite(prediction):
+            return Unread(str(prediction))
+        value = min(max(float(prediction), scale.low), scale.high)
+        return Rated((value,), None, int(value != prediction))
+    found = scale.read(str(prediction or ""))
+    return Unread(str(prediction)) if found is None else Rated((found[0],), (found[1],), int(found[2]))
+
+
+Propose = Callable[[Mapping[str, Any], NodeView, int | None], list[str]]

@@ -1,0 +1,173 @@
+"""How a program searches: the knobs that are saved, loaded, copied and tuned with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from dspy.predict.parameter import Parameter
+
+from ..search import DFS, Beam, BestFirst, Budget
+from ..search.knobs import knob
+from .rate import MODES
+from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
+
+FORMAT = "thoughtree.program/1"
+CONTROLLERS: dict[str, type[Any]] = {"DFS": DFS, "Beam": Beam, "BestFirst": BestFirst}
+STRUCTURE = ("propose", "rate", "scale", "answer")  # what the roles' signatures hang on
+DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One program's knobs.
+
+    controller: DFS, Beam or BestFirst. budget: ceilings of one call (None: 100 calls for DFS, else none but the
+    controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each), "moves" (the
+    task's, no model), or "own" (the program was given a function or module). rate: "value", "siblings", "vote", "pairs",
+    "code" (the task's value), or "own". scale, samples, join: of a rating. near: a cheap rater asks first, and the dear
+    one only about near ties, this close in value. answer: "auto" (code where it can, else one closing call), "lm",
+    or "path". first: "answer" makes one direct answer the first candidate. threshold: the reward that verifies an answer.
+    on_failure: "best" or "raise". concurrency: calls in flight. seed: for ties and sampling.
+    retries: how often a call that may go through later is tried again. history: keep DSPy's history as well.
+    """
+
+    controller: Any = field(default_factory=Beam)
+    budget: Budget | None = None
+    propose: Literal["lm", "samples", "moves", "own"] = "lm"
+    rate: Literal["value", "siblings", "vote", "pairs", "code", "own"] = "value"
+    scale: Scale = field(default_factory=Verdicts)
+    samples: int = knob(1, low=1, high=5)
+    join: Literal["sum", "mean"] = "sum"
+    near: float | None = None
+    answer: Literal["auto", "lm", "path"] = "auto"
+    first: Literal["answer"] | None = None
+    threshold: float | None = None
+    on_failure: Literal["best", "raise"] = "best"
+    concurrency: int = 8
+    seed: int = 0
+    retries: int = 2
+    history: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(hasattr(self.controller, name) for name in ("routines", "choose", "dedupe", "stop")):
+            raise TypeError(
+                f"controller={self.controller!r}: must be a controller such as Beam(), DFS() or BestFirst(); "
+                "a class is called first"
+            )
+        for name, allowed in (
+            ("propose", ("lm", "samples", "moves", "own")),
+            ("rate", (*MODES, "code", "own")),
+            ("join", ("sum", "mean")),
+            ("answer", ("auto", "lm", "path")),
+            ("first", ("answer", None)),
+            ("on_failure", ("best", "raise")),
+        ):
+            if getattr(self, name) not in allowed:
+                listed = ", ".join(map(repr, allowed))
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {listed}")
+        for name, least in (("samples", 1), ("concurrency", 1), ("retries", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
+
+    @property
+    def limits(self) -> Budget:
+        """The budget of one call, with the default that goes with the controller."""
+        if self.budget is not None:
+            return self.budget
+        return Budget(calls=DEFAULT_CALLS) if isinstance(self.controller, DFS) else Budget()
+
+    def dump(self) -> dict[str, Any]:
+        """As JSON. TypeError for a controller of the user's own that cannot be named."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        dump = getattr(self.controller, "dump", None)
+        if dump is None or type(self.controller).__name__ not in CONTROLLERS:
+            raise TypeError(
+                f"controller={self.controller!r} cannot be saved: only {', '.join(CONTROLLERS)} can; "
+                "set another controller, or build the program in code"
+            )
+        return plain | {
+            "controller": dump(),
+            "budget": None if self.budget is None else self.budget.dump(),
+            "scale": dump_scale(self.scale),
+        }
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Plan:
+        """Back from JSON. ValueError, naming the knob, for what no plan of this release has."""
+        known = {f.name for f in fields(cls)}
+        if strange := sorted(set(state) - known):
+            raise ValueError(f"unknown settings {strange}; saved by another release?")
+        knobs = dict(state)
+        if "controller" in knobs:
+            knobs["controller"] = load_controller(knobs["controller"])
+        if knobs.get("budget") is not None:
+            knobs["budget"] = Budget(**knobs["budget"])
+        if "scale" in knobs:
+            knobs["scale"] = load_scale(knobs["scale"])
+        return cls(**knobs)
+
+    def replace(self, **changes: Any) -> Plan:
+        if "budget" in changes and changes["budget"] is not None:
+            changes["budget"] = Budget.of(changes["budget"])
+        if "scale" in changes:
+            changes["scale"] = scale_of(changes["scale"])
+        return replace(self, **changes)
+
+
+def load_controller(state: Mapping[str, Any]) -> Any:
+    knobs = dict(state)
+    kind = knobs.pop("kind", None)
+    if kind not in CONTROLLERS:
+        raise ValueError(f"controller {kind!r} is not one of {', '.join(CONTROLLERS)}")
+    try:
+        return CONTROLLERS[kind](**knobs)
+    except TypeError as error:
+        raise ValueError(f"controller {kind}: {error}; saved by another release?") from error
+
+
+def dump_scale(scale: Scale) -> dict[str, Any]:
+    kinds = {Verdicts: "verdict", Numbers: "unit", Anchored: "anchored"}
+    return {"kind": kinds[type(scale)]} | {f.name: getattr(scale, f.name) for f in fields(scale)}
+
+
+def load_scale(state: Mapping[str, Any]) -> Scale:
+    knobs = dict(state)
+    kind = {"verdict": Verdicts, "unit": Numbers, "anchored": Anchored}.get(knobs.pop("kind", ""))
+    if kind is None:
+        raise ValueError(f"scale {dict(state)!r} is of no known kind")
+    made: Scale = kind(**knobs)
+    return made
+
+
+class Settings(Parameter):  # type: ignore[misc]
+    """A program's plan as DSPy sees it: saved, loaded, deep-copied and reset with the program, alone or in a pipeline."""
+
+    def __init__(self, plan: Plan, about: Mapping[str, Any]) -> None:
+        self.plan = self._given = plan
+        self.about = dict(about)  # program, its fields, its task: what must be the same on loading
+
+    def reset(self) -> None:
+        self.plan = self._given
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        return {"format": FORMAT, **self.about, "plan": self.plan.dump()}
+
+    def load_state(self, state: Any, **_: Any) -> Settings:
+        if not isinstance(state, Mapping) or state.get("format") != FORMAT:
+            found = state.get("format") if isinstance(state, Mapping) else type(state).__name__
+            raise ValueError(f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})")
+        for name, now in self.about.items():
+            if state.get(name) != now:
+                raise ValueError(f"saved from another program: its {name} is {state.get(name)!r}, this one's {now!r}")
+        plan = Plan.load(state["plan"])
+        for name in STRUCTURE:
+            if getattr(plan, name) != getattr(self.plan, name):
+                raise ValueError(
+                    f"saved with {name}={getattr(plan, name)!r}, and this program was built with "
+                    f"{getattr(self.plan, name)!r}; build it alike, or use thoughtree.load(path)"
+                )
+        self.plan = plan
+        return self

@@ -1,0 +1,38 @@
+"""What a program returns: a dspy.Prediction, with the search beside its fields and not among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from ..search import SearchResult
+
+
+class SearchPrediction(dspy.Prediction):
+    """Output fields, `reasoning` (the path as text, where the signature has no such field), and `search`.
+
+    `search` is the whole SearchResult. It is no field: `**prediction`, `toDict`, JSON and `save_as_json` leave it out;
+    copy and pickle keep it.
+    """
+
+    def __init__(self, *args: Any, search: SearchResult[Any, Any] | None = None, **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self._search = search
+
+    @property
+    def search(self) -> SearchResult[Any, Any]:
+        if self._search is None:
+            raise AttributeError("this prediction carries no search: it was made from its fields alone")
+        return self._search
+
+
+class SearchFailed(Exception):  # noqa: N818  named for what happened, like StopIteration
+    """The search failed and `on_failure="raise"` was asked for. `result` is the whole search."""
+
+    def __init__(self, result: SearchResult[Any, Any]) -> None:
+        super().__init__(result.summary())
+        self.result = result
+
+    def __reduce__(self) -> Any:
+        return SearchFailed, (self.result,)

@@ -1,0 +1,41 @@
+"""Whether a dollar ceiling can be held: only if every model's price is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+from dspy.clients.model_metadata import model_info
+
+from .plan import Plan
+from .sampling import chosen
+
+
+def refuse_unpriced(program: Any, plan: Plan) -> None:
+    """ValueError if the budget has a cost ceiling and a role's model has no known price."""
+    if plan.limits.cost is None:
+        return
+    for name, lm in program.lms().items():
+        model = getattr(lm, "model", None)
+        if model is not None and not priceable(lm, program.prices):
+            raise ValueError(
+                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the ceiling could "
+                f"not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a ceiling in calls or tokens"
+            )
+
+
+def priceable(lm: Any, prices: Any) -> bool:
+    if lm.model in prices:
+        return True
+    if not isinstance(getattr(lm, "engine", None), str):
+        return False  # a custom engine has no provider whose prices are known
+    provider, _, name = lm.model.partition("/")
+    try:
+        info = model_info(provider, name)
+    except Exception:  # noqa: BLE001  metadata that cannot be read is no price
+        return False
+    return bool(info) and "input_cost_per_token" in info
+
+
+def role_lm(bound: Any, own: Any) -> Any:
+    return chosen(bound, own, dspy.settings.lm)

@@ -1,0 +1,65 @@
+"""The proposer: n distinct next steps from the problem and the path so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from .. import signatures
+from ..search.protocol import Outcome, Proposed, Unread
+from . import reading
+from .compose import compose
+from .shown import NodeView
+
+ALL = "as many as are worth trying"
+
+
+class Propose(dspy.Module):
+    """One LM call that lists next steps.
+
+    As a module of its own it takes the user's input fields, `search_path`, `search_state` (where the task renders
+    states) and `num_thoughts`, and gives a prediction whose `thoughts` are a list of strings.
+    """
+
+    calls = 1
+
+    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None, shows_state: bool = True) -> None:
+        super().__init__()
+        leave_out = () if shows_state else ("search_state",)
+        self.predict = dspy.Predict(compose(user, signatures.Propose, notes=notes, leave_out=leave_out))
+
+    def render(self, node: NodeView, n: int | None) -> dict[str, Any]:
+        """The role's own input fields."""
+        fields = {"search_path": node.steps, "num_thoughts": ALL if n is None else str(n)}
+        if "search_state" in self.predict.signature.input_fields:
+            fields["search_state"] = node.text
+        return fields
+
+    def read(self, prediction: dspy.Prediction, n: int | None) -> Outcome:
+        """The proposals, or Unread where the reply holds none."""
+        return proposed(prediction.next_thoughts, n)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return self._thoughts(self.predict(**inputs), inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        return self._thoughts(await self.predict.acall(**inputs), inputs)
+
+    def _thoughts(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
+        n = str(inputs.get("num_thoughts", ""))
+        return dspy.Prediction(thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None))
+
+
+def proposed(text: Any, n: int | None) -> Outcome:
+    """What a proposer gave, whatever its shape: text, a list, or a prediction whose last field is either."""
+    if isinstance(text, dspy.Prediction):
+        fields = list(text.keys())
+        text = text[fields[-1]] if fields else None
+    if isinstance(text, list | tuple):
+        found = [item for item in text if not (item is None or (isinstance(item, str) and not item.strip()))]
+        return Proposed(tuple(found[:n]))
+    if text is None:
+        return Unread("")
+    found = reading.items(str(text), n)
+    return Proposed(tuple(found)) if found else Unread(str(text))

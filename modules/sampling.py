@@ -1,0 +1,83 @@
+"""Which LM a role calls, and with which rollout id and temperature, so that samples and attempts differ."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import dspy
+from dspy.clients.lm import _is_openai_reasoning_model
+
+# Above every rollout id that DSPy or a person counts up to: no mixture of ours is one of theirs.
+OURS = 1 << 40
+SPREAD = 1_000_003
+
+
+def rollout_of(lm: Any) -> int | None:
+    """The rollout id that BestOfN, Refine, a Bootstrap round or the user put on this LM."""
+    found = getattr(lm, "kwargs", {}).get("rollout_id")
+    return found if isinstance(found, int) else None
+
+
+def rollout_id(lm: Any, sample: int, attempt: int) -> int | None:
+    """One id for each (the LM's own id, sample, attempt); None: leave the LM's own as it is.
+
+    It comes from sample and attempt only, never from a node, so that equal prompts of a search share DSPy's cache.
+    """
+    if not sample and not attempt:
+        return None
+    return OURS + ((rollout_of(lm) or 0) * SPREAD + sample) * 64 + attempt
+
+
+def chosen(bound: Any, own: Any, configured: Any) -> Any:
+    """The LM of a role: what `set_lm` bound, else the program's own for the role, else the configured one.
+
+    BestOfN and Refine bind a copy of the configured LM to every predictor, only to number their attempts: then the
+    role keeps its own LM, with that number.
+    """
+    if bound is not None:
+        attempt = rollout_of(bound)
+        copied = attempt is not None and getattr(configured, "model", None) == getattr(bound, "model", None)
+        return own.copy(rollout_id=attempt, temperature=_kept(own)) if own is not None and copied else bound
+    if own is not None:
+        around = rollout_of(configured)
+        if around is not None and rollout_of(own) is None:
+            return own.copy(rollout_id=around, temperature=_kept(own))
+        return own
+    return configured
+
+
+def _kept(lm: Any) -> float | None:
+    """The temperature of a numbered attempt: the LM's own, or 1.0 where it has none and takes one."""
+    own = lm.kwargs.get("temperature")
+    return 1.0 if own is None and takes_temperature(lm) else own
+
+
+def takes_temperature(lm: Any) -> bool:
+    """Whether a temperature may be sent to this model."""
+    return not _is_openai_reasoning_model(getattr(lm, "model", "") or "")
+
+
+def sampling(lm: Any, sample: int, attempt: int, independent: bool, refused: set[str]) -> dict[str, Any]:
+    """What the LM call is configured with. refused: models that have refused a temperature in this search."""
+    config: dict[str, Any] = {}
+    number = rollout_id(lm, sample, attempt)
+    if number is not None:
+        config["rollout_id"] = number
+    if independent:
+        own = lm.kwargs.get("temperature")
+        if own is None and lm.model not in refused and takes_temperature(lm):
+            config["temperature"] = 1.0
+        elif own == 0:
+            warnings.warn(
+                f"{lm.model} has temperature=0, so its samples will be equal; set a temperature above 0, or samples=1",
+                UserWarning,
+                stacklevel=2,
+            )
+    return config
+
+
+def refuses_temperature(error: BaseException, config: dict[str, Any]) -> bool:
+    """Whether a call failed for the temperature that was sent with it."""
+    wrong = isinstance(error, dspy.LMInvalidRequestError | dspy.LMUnsupportedFeatureError)
+    return wrong and "temperature" in config and "temperature" in str(error).lower()

@@ -1,0 +1,235 @@
+"""One call of a program: its search, the calls that answer it, and the way back to a prediction."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import dspy
+from dspy.dsp.utils.settings import thread_local_overrides
+
+from ..search import Journal, Search, SearchResult, adrive, drive
+from ..search.protocol import Answer, Ask, Outcome, Propose, Rate, Reply, Step
+from ..search.tree import Tree
+from ..tasks import stepping
+from . import header
+from .adapter import search_adapter
+from .failures import failure
+from .finish import Finisher
+from .gate import Meter, gate
+from .jobs import Job, Jobs, refusal_of_temperature
+from .limit import active
+from .own import calls_of
+from .plan import Plan
+from .prediction import SearchFailed, SearchPrediction
+from .pricing import refuse_unpriced
+from .progress import OnEvent, Reporter
+from .reward import Reward
+from .sampling import refuses_temperature
+from .trace import Trace
+
+REASONING = "reasoning"
+
+
+class Session:
+    """Everything that one call needs, in one place that is gone with it: nothing mutable lives on the module."""
+
+    def __init__(
+        self,
+        program: Any,
+        plan: Plan,
+        inputs: dict[str, Any],
+        *,
+        journal: Any = None,
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self.program, self.plan, self.inputs = program, plan, inputs
+        self.task = program.task.for_inputs(inputs)
+        self.deadline = _deadline(plan)
+        reward = Reward(program.reward_fn, plan.threshold) if program.reward_fn is not None else None
+        self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
+        self._gates: dict[int, Any] = {}
+        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated)
+        refuse_unpriced(program, plan)
+        self.search = self._search()
+        self.trace = Trace() if "trace" in thread_local_overrides.get() and dspy.settings.trace is not None else None
+        self._adapter = search_adapter(dspy.settings.adapter)
+        self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
+        self._pool: ThreadPoolExecutor | None = None
+        self.report = Reporter(on_event)
+        self.journal = header.journal(self, journal) if journal is not None else None
+
+    def _search(self) -> Search[Any, Any]:
+        task, plan, program = self.task, self.plan, self.program
+        root = task.initial(self.inputs)
+        finisher = self.finisher
+        rewarded = finisher.reward.calls if finisher.reward is not None else 0
+
+        def parse(state: Any, text: Any) -> Any:
+            return stepping.parse(task, state, text)
+
+        def step(state: Any, action: Any) -> Any:
+            return finisher.step(stepping.step(task, state, action), action)
+
+        return Search(
+            plan.controller,
+            root,
+            parse=parse,
+            step=None if rewarded else step,
+            rating=program.rating(plan),
+            budget=plan.limits,
+            calls={
+                Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose),
+                Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate),
+                "cheap": 0 if callable(program.cheap_rate) and not isinstance(program.cheap_rate, dspy.BaseLM) else 1,
+                Step: rewarded,
+                Answer: 1 + rewarded,
+            },
+            retries={Propose: 1, Answer: 1},
+            transient=plan.retries,
+            root_key=task.key(root),
+            seed=plan.seed,
+            sampled=plan.propose == "samples",
+            first=plan.first == "answer",
+            closing=finisher.needs_call if finisher.may_call else None,
+        )
+
+    # ---- running it
+
+    def run(self) -> SearchPrediction:
+        """With the thread driver."""
+        try:
+            result = drive(self.search, self._prepare, **self._driven())
+        finally:
+            self._close()
+        return self._finish(result)
+
+    async def arun(self) -> SearchPrediction:
+        """With the asyncio driver, on the running loop."""
+        try:
+            result = await adrive(self.search, self._aprepare, **self._driven())
+        finally:
+            self._close()
+        return self._finish(result)
+
+    def _driven(self) -> dict[str, Any]:
+        return {
+            "concurrency": self.plan.concurrency,
+            "deadline": self.deadline,
+            "journal": self.journal,
+            "observe": self.report if self.report.wanted else None,
+        }
+
+    def _close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _gated(self, lm: Any) -> Any:
+        """`lm` behind the gate, once for each LM of this call."""
+        found = self._gates.get(id(lm))
+        if found is None:
+            seconds = self.plan.limits.seconds
+            found = gate(lm, history=self.plan.history, timeout=seconds, prices=self.program.prices)
+            self._gates[id(lm)] = found
+            self._gates[id(found)] = found  # what is behind the gate stays there
+        return found
+
+    # ---- one request, one call
+
+    def _context(self, meter: Meter, entries: list[Any] | None) -> Any:
+        return dspy.context(
+            lm=self._configured,
+            adapter=self._adapter,
+            search_meter=meter,
+            trace=entries,
+            send_stream=None,  # the tokens of inner calls are nobody's
+        )
+
+    def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
+        job = self.jobs.of(ask, tree)
+        if isinstance(job, Reply):
+            return job
+
+        def call() -> Reply:
+            meter, entries = self._meter(job)
+            try:
+                with self._context(meter, entries):
+                    outcome = job.read(job.call())
+            except Exception as error:
+                outcome = self._failed(error, job, meter)
+            return self._replied(ask, outcome, meter, entries)
+
+        return call
+
+    def _aprepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Awaitable[Reply]]:
+        job = self.jobs.of(ask, tree)
+        if isinstance(job, Reply):
+            return job
+
+        async def call() -> Reply:
+            meter, entries = self._meter(job)
+            try:
+                with self._context(meter, entries):
+                    given = await job.acall() if job.acall is not None else await self._in_thread(job.call)
+                    outcome = job.read(given)
+            except Exception as error:
+                outcome = self._failed(error, job, meter)
+            return self._replied(ask, outcome, meter, entries)
+
+        return call
+
+    def _meter(self, job: Job) -> tuple[Meter, list[Any] | None]:
+        return Meter(left=job.calls, deadline=self.deadline), [] if self.trace is not None else None
+
+    async def _in_thread(self, call: Callable[[], Any]) -> Any:
+        """Blocking code, in a pool of this call's own: the loop's default pool is DSPy's and others'."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.plan.concurrency, thread_name_prefix="thoughtree-call")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, contextvars.copy_context().run, call)
+
+    def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
+        if refuses_temperature(error, job.config):
+            self.jobs.refused.add(job.model)
+            return refusal_of_temperature(job.model)
+        return failure(error, meter)
+
+    def _replied(self, ask: Ask, outcome: Outcome, meter: Meter, entries: list[Any] | None) -> Reply:
+        if self.trace is not None and entries:
+            self.trace.keep(ask.request, entries)
+        return Reply(outcome, meter.usage(), meter.records)
+
+    # ---- the way back
+
+    def _finish(self, result: SearchResult[Any, Any]) -> SearchPrediction:
+        fields = self._fields(result)
+        result = result.replace(answer=fields, task=self.task)
+        if self.trace is not None:
+            dspy.settings.trace.extend(self.trace.chosen(result))
+        if self.plan.on_failure == "raise" and result.status == "failed":
+            raise SearchFailed(result)
+        if REASONING not in fields:
+            fields = {REASONING: "\n".join(result.path), **fields}
+        return SearchPrediction(search=result, **fields)
+
+    def _fields(self, result: SearchResult[Any, Any]) -> dict[str, Any]:
+        """Every output field: the closing call's, else what code tells of the best node, else its text or None."""
+        found = result.answer or (None if self.plan.answer == "path" else self.finisher.fields(result.best))
+        if found is None:
+            found = self.finisher.candidate([self.task.show(n.action) for n in result.tree.path(result.best)[1:]])
+        return {name: found.get(name) for name in self.program.signature.output_fields}
+
+
+def _deadline(plan: Plan) -> float | None:
+    """The moment, of time.monotonic(), at which the budget or a limit around it runs out."""
+    ends = [purse.deadline for purse in active() if purse.deadline is not None]
+    if plan.limits.seconds is not None:
+        ends.append(time.monotonic() + plan.limits.seconds)
+    return min(ends, default=None)
+
+

@@ -1,0 +1,38 @@
+"""What roles are shown of a tree: snapshots made on the driver's thread, so that no worker reads a growing tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..search.tree import Node, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node as a proposer or rater of the user's own is given it.
+
+    id, depth: its place in the tree. state: the task's. path: the actions from the root, as text. text: the state
+    as the task renders it.
+    """
+
+    id: int
+    depth: int
+    state: Any
+    path: tuple[str, ...]
+    text: str
+
+    @property
+    def steps(self) -> str:
+        """The path as a numbered list."""
+        return numbered(self.path) or "(none yet)"
+
+
+def view(tree: Tree[Any, Any], id: int, task: Any) -> NodeView:
+    node: Node[Any, Any] = tree[id]
+    path = tuple(task.show(n.action) for n in tree.path(node)[1:])
+    return NodeView(id, node.depth, node.state, path, task.render(node.state))
+
+
+def numbered(lines: tuple[str, ...] | list[str]) -> str:
+    return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))

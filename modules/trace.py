@@ -1,0 +1,59 @@
+"""The trace that DSPy's optimizers learn from: only calls that deserve to be learned from.
+
+A search makes many calls whose branches died. Handed on as they are, a rater's demonstration could come from a
+dead branch. So only the calls on the path that is given back are emitted, and for raters, who need both classes,
+as many calls whose low rating code confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..search import SearchResult
+from ..search.protocol import Answer, Propose, Rate, Request
+from ..search.tree import Node
+
+Entry = tuple[Any, dict[str, Any], Any]  # predictor, inputs, prediction
+
+
+class Trace:
+    """The entries of one call of a program, kept by request until it is known which of them count."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Request, list[Entry]] = {}
+
+    def keep(self, request: Request, entries: list[Entry]) -> None:
+        self._kept[request] = [(predictor, _shown(inputs), prediction) for predictor, inputs, prediction in entries]
+
+    def chosen(self, result: SearchResult[Any, Any]) -> list[Entry]:
+        """The entries to learn from, in the order of the path, its own calls last."""
+        path = result.tree.path(result.best)
+        on_path = {node.id for node in path}
+        positive = [request for request in self._kept if self._leads(request, on_path, result)]
+        raters = sum(isinstance(request, Rate) for request in positive)
+        negative = list(self._refuted(result, on_path))[:raters]
+        return [entry for request in (*negative, *positive) for entry in self._kept[request]]
+
+    def _leads(self, request: Request, on_path: set[int], result: SearchResult[Any, Any]) -> bool:
+        if isinstance(request, Rate):
+            return any(id in on_path for id in request.nodes)
+        if isinstance(request, Propose):
+            return request.node in on_path and request.node != result.best.id
+        return isinstance(request, Answer) and (request.node in on_path)
+
+    def _refuted(self, result: SearchResult[Any, Any], on_path: set[int]) -> Iterator[Request]:
+        """Ratings of single nodes that were low, and rightly so."""
+        cut = result.rating.threshold
+        if result.task is None or cut is None:
+            return
+        for request in self._kept:
+            if isinstance(request, Rate) and len(request.nodes) == 1 and request.nodes[0] not in on_path:
+                node: Node[Any, Any] = result.tree[request.nodes[0]]
+                low = node.value is not None and node.value < cut and node.state is not None
+                if low and result.task.solvable(node.state) is False:
+                    yield request
+
+
+def _shown(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if name not in ("lm", "config", "demos", "signature")}

@@ -1,0 +1,126 @@
+"""A language model that answers by functions: for tests, and for running a program without a model.
+
+It is a real `dspy.LM` over an engine, so prompts, adapters, parsing, budgets and journals are those of any model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dspy
+from dspy import lm15
+
+from .prompts import input_values, output_names, prompt_text, written
+
+ProposeRule = Callable[[dict[str, str], int | None], list[str]]
+RateRule = Callable[[dict[str, str]], Any]
+AnswerRule = Callable[[dict[str, str]], Any]
+WORDS = {"sure": 20.0, "maybe": 1.0, "likely": 1.0, "impossible": 0.001}
+CANDIDATE = re.compile(r"^(\d+)\. ", re.M)
+
+
+class Rules:
+    """An engine: `complete(request)` answers by the rule of the role that asks."""
+
+    def __init__(self, propose: ProposeRule | None, rate: RateRule | None, answer: AnswerRule | None) -> None:
+        self.propose, self.rate, self.answer = propose, rate, answer
+
+    def __deepcopy__(self, memo: Any) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
+        return self
+
+    def complete(self, request: Any) -> Any:
+        prompt = prompt_text(request)
+        names = output_names(prompt)
+        text = written(self._fields(names, input_values(prompt)), prompt)
+        tokens = len(prompt.split()), len(text.split())
+        return lm15.Response(
+            id=None,
+            model=request.model,
+            message=lm15.Message.assistant([lm15.TextPart(text)]),
+            finish_reason="stop",
+            usage=lm15.Usage(input_tokens=tokens[0], output_tokens=tokens[1], total_tokens=sum(tokens)),
+        )
+
+    def _fields(self, names: tuple[str, ...], inputs: dict[str, str]) -> Mapping[str, Any]:
+        if "next_thoughts" in names:
+            n = inputs.pop("num_thoughts", "")
+            thoughts = _rule("propose", self.propose)(inputs, int(n) if n.isdigit() else None)
+            return {"next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1)) or "none"}
+        if "rating_reasoning" in names or "rating_reachable" in names:
+            return {name: "by rule" for name in names} | self._rating(names, inputs)
+        given = _rule("answer", self.answer)(inputs)
+        return given if isinstance(given, Mapping) else dict.fromkeys(names, "") | {names[-1]: given}
+
+    def _rating(self, names: tuple[str, ...], inputs: dict[str, str]) -> dict[str, Any]:
+        rate = _rule("rate", self.rate)
+        if "search_candidates" not in inputs:
+            rating = rate(inputs)
+            if "rating_score" in names:
+                return {"rating_reachable": "maybe", "rating_score": rating}
+            return {"thought_rating": rating}
+        candidates = _candidates(inputs.pop("search_candidates"))
+        ratings = [rate({**inputs, "search_path": text, "search_state": text}) for text in candidates]
+        if "thought_ratings" in names:
+            return {"thought_ratings": "\n".join(f"{i}. {rating}" for i, rating in enumerate(ratings, 1))}
+        worth = [_number(rating) for rating in ratings]
+        best = worth.index(max(worth)) + 1
+        if "best_thought" in names:
+            return {"best_thought": str(best)}
+        return {"better_thought": "tie" if worth[0] == worth[1] else str(best)}
+
+
+class AsyncRules:
+    """The same engine for `aforward`."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def __deepcopy__(self, memo: Any) -> AsyncRules:
+        return self
+
+    async def complete(self, request: Any) -> Any:
+        return self.rules.complete(request)
+
+
+class RuleLM(dspy.LM):  # type: ignore[misc]
+    """A `dspy.LM` that answers by functions.
+
+    propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once a
+    candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields, or the last
+    one's value. `inputs` are the prompt's fields as text: the problem's own, `search_path` (numbered steps, or
+    "(none yet)") and, where the task renders states, `search_state`. A role without a rule is a ValueError.
+    """
+
+    def __init__(
+        self,
+        propose: ProposeRule | None = None,
+        rate: RateRule | None = None,
+        answer: AnswerRule | None = None,
+        *,
+        model: str = "rules/none",
+        cache: bool = False,
+        **settings: Any,
+    ) -> None:
+        rules = Rules(propose, rate, answer)
+        super().__init__(model, engine=rules, async_engine=AsyncRules(rules), cache=cache, **settings)
+
+
+def _rule(name: str, rule: Any) -> Any:
+    if rule is None:
+        raise ValueError(f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it")
+    return rule
+
+
+def _candidates(text: str) -> list[str]:
+    """The numbered candidates of a prompt, without their numbers."""
+    pieces = re.split(r"\n\n(?=\d+\. )", text)
+    return [CANDIDATE.sub("", piece, count=1) for piece in pieces]
+
+
+def _number(rating: Any) -> float:
+    if isinstance(rating, int | float):
+        return float(rating)
+    word = str(rating).strip().lower()
+    return WORDS[word] if word in WORDS else float(word)
