@@ -40,6 +40,13 @@ class FreeText(Task[tuple[str, ...], Thought]):
     def __init__(self, output: str = "answer") -> None:
         self.output = output
 
+    def has(self, hook: str) -> bool:
+        """As for any task, but ours of `answer` does not count: it waits for a thought to say one."""
+        return super().has(hook) and not (hook == "answer" and type(self).answer is FreeText.answer)
+
+    def config(self) -> dict[str, Any]:
+        return {} if self.output == "answer" else {"output": self.output}
+
     def initial(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
 

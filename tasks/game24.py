@@ -65,6 +65,10 @@ class Game24(Task[Game24State, Move]):
         assert not isinstance(self.target, str)
         return self.target
 
+    def config(self) -> dict[str, Any]:
+        target = self.goal if isinstance(self.goal, int) else str(self.goal)
+        return {"target": target, "count": self.count, "strict": self.strict}
+
     def instructions(self) -> str:
         return (
             f"Make {self.goal} from the given numbers with + - * / and brackets, each number exactly once. "

@@ -1,8 +1,7 @@
 """Can these numbers make that target? Exact, by taking target and numbers apart from the two ends.
 
-The last operation joins the values of two groups. Given a value of the smaller group, five inverse
-operations say what the larger one must come to, so the values of a large group are never listed:
-six numbers take a tenth of a second, where forward enumeration takes minutes.
+The last operation joins the values of two groups. Given a value of the smaller group, the inverse
+operations say what the larger one must come to, so the values of a large group are never listed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ S = TypeVar("S")
 A = TypeVar("A")
 
 HOOKS = frozenset(
-    {"for_inputs", "instructions", "initial", "parse", "apply", "rules", "key", "moves"}
+    {"config", "for_inputs", "instructions", "initial", "parse", "apply", "rules", "key", "moves"}
     | {"is_goal", "check", "is_terminal", "value", "solvable"}
     | {"render", "show", "answer", "dump", "load"}
 )
@@ -40,6 +40,10 @@ class Task(Generic[S, A]):
         return getattr(type(self), hook) is not getattr(Task, hook) or hook in getattr(self, "__dict__", ())
 
     # The problem
+
+    def config(self) -> dict[str, Any]:
+        """The keyword arguments, as JSON values, with which the class makes this task again."""
+        return {}
 
     def for_inputs(self, inputs: Mapping[str, Any]) -> Task[S, A]:
         """The task for one problem, where code has to know its inputs. Returns another task or this one."""

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -349,6 +350,12 @@ def test_a_game_is_a_value_and_for_inputs_leaves_it_alone() -> None:
     assert bound.numbers == (4, 9, 10, 13)
     assert GAME.numbers is None
     assert copy.deepcopy(bound) == pickle.loads(pickle.dumps(bound)) == bound
+
+
+@pytest.mark.parametrize("game", [GAME, Game24(target="3/2", count=4, strict=True), GAME.for_inputs(PUZZLE)])
+def test_a_game_is_made_again_from_its_config(game: Game24) -> None:
+    config = json.loads(json.dumps(game.config()))
+    assert Game24(**config) == replace(game, numbers=None)
 
 
 def test_a_state_comes_back_from_json_with_its_expressions() -> None:

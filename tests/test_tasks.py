@@ -305,6 +305,21 @@ def test_free_text_answers_in_its_own_field() -> None:
     assert FreeText().answer(()) == {}
 
 
+def test_free_text_has_an_answer_of_its_own_only_in_a_subclass_that_gives_one() -> None:
+    class Last(FreeText):
+        def answer(self, state: tuple[str, ...]) -> dict[str, Any]:
+            return {"answer": state[-1]}
+
+    assert not FreeText().has("answer")
+    assert Last().has("answer")
+    assert FreeText().has("key")
+
+
+def test_a_task_is_made_again_from_its_config() -> None:
+    assert FreeText().config() == Task[Any, Any]().config() == {}
+    assert FreeText(**FreeText(output="total").config()).output == "total"
+
+
 # States on disk
 
 
