@@ -39,10 +39,9 @@ class Finisher:
             return node.answer
         if node.state is None or not node.id:
             return None
-        if self.task.has("answer"):
-            found = self.task.answer(node.state)
-            if found:
-                return {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
+        found = self.task.answer(node.state)
+        if found:
+            return {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
         stated = stepping.marked_answer(self.task.show(node.action))
         return from_text(self.user, stated) if stated else None
 

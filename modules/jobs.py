@@ -56,7 +56,7 @@ class Jobs:
     def _propose(self, request: Propose, attempt: int, node: NodeView) -> Job | Reply:
         program, inputs, n = self.program, self.inputs, request.n
         if self.plan.propose == "moves":
-            return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE)
+            return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
         if program.propose_fn is not None:
             return self._function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
         role = program.propose
@@ -75,7 +75,7 @@ class Jobs:
                 return self._rated_by(program.cheap_rate, nodes)
             lm = program.cheap_rate
         elif self.plan.rate == "code":
-            return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE)
+            return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True)
         elif program.value_fn is not None:
             (node,) = nodes
             fn = program.value_fn
@@ -115,7 +115,7 @@ class Jobs:
         state, action, finisher = tree[node.parent or 0].state, node.action, self.finisher
         landing = stepping.step(self.task, state, action)
         if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
-            return Reply(landing, FREE)
+            return Reply(landing, FREE, by_code=True)
         return Job(lambda: finisher.step(landing, action), None, lambda made: made, finisher.reward.calls)
 
     def _role(

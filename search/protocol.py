@@ -192,8 +192,13 @@ class Ask:
 
 @dataclass(slots=True)
 class Reply:
-    """`records`: one dict an LM call (model, prompt, text, usage, cost, seconds), for journal and viewer."""
+    """An outcome with what it took.
+
+    records: one dict an LM call (model, messages, outputs, usage, cost, seconds), for journal and viewer.
+    by_code: code that gives the same again answered at once; a journal need not hold it.
+    """
 
     outcome: Outcome
     usage: Usage = ONE_CALL
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    by_code: bool = False

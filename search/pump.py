@@ -45,6 +45,8 @@ class Pump(Generic[S, A, C]):
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
+        # Recorded replies that nothing asks for yet: the budget was raised, or code (not recorded) answers in between.
+        self._early: dict[Any, deque[Reply]] = {}
         self._replay(journal.recorded if journal is not None else [])
 
     def next(self, now: float) -> tuple[Ask, C] | None:
@@ -56,7 +58,7 @@ class Pump(Generic[S, A, C]):
                 made = Reply(Failed(describe(error)), FREE)
             if not isinstance(made, Reply):
                 return ask, made
-            if self.journal is not None:
+            if self.journal is not None and not made.by_code:
                 self.journal.write(ask, made)
             self.tell(ask, made)
         return None
@@ -76,7 +78,7 @@ class Pump(Generic[S, A, C]):
             self._closing = True  # what had not started is dropped; only a closing call may follow
             self._waiting.clear()
             self._delayed.clear()
-        for ask in search.ask():
+        for ask in self._asks():
             if ask.delay > 0:
                 heapq.heappush(self._delayed, (now + ask.delay, ask.id, ask))
             else:
@@ -85,31 +87,28 @@ class Pump(Generic[S, A, C]):
             self._waiting.append(heapq.heappop(self._delayed)[2])
         return self._waiting.popleft() if self._waiting else None
 
+    def _asks(self) -> list[Ask]:
+        """What the search asks now, less what a journal has already answered."""
+        left: list[Ask] = []
+        while asks := self.search.ask():
+            for ask in asks:
+                if self._early and (replies := self._early.get((ask.request, ask.attempt))):
+                    self.tell(ask, replies.popleft())
+                else:
+                    left.append(ask)
+        return left
+
     def _replay(self, recorded: list[Any]) -> None:
         """Tell the recorded replies again, in their order; what is left of the asks is the world's."""
-        search = self.search
         if not recorded:
             return
-        asked: dict[Any, Ask] = {}
-        early: dict[Any, deque[Reply]] = {}  # told before this search asks (its budget is larger than it was)
-
-        def drain() -> None:
-            while asks := search.ask():
-                for ask in asks:
-                    key = ask.request, ask.attempt
-                    if replies := early.get(key):
-                        self.tell(ask, replies.popleft())
-                    else:
-                        asked[key] = ask
-
-        drain()
+        asked = {(ask.request, ask.attempt): ask for ask in self._asks()}
         for key, reply in recorded:
-            if search.done:
+            if self.search.done:
                 break
             if (ask := asked.pop(key, None)) is None:
-                early.setdefault(key, deque()).append(reply)
+                self._early.setdefault(key, deque()).append(reply)
                 continue
             self.tell(ask, reply)
-            drain()
-        for ask in sorted(asked.values(), key=lambda ask: ask.id):
-            self._waiting.append(ask)
+            asked.update({(ask.request, ask.attempt): ask for ask in self._asks()})
+        self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))
