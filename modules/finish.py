@@ -40,9 +40,11 @@ class Finisher:
         if node.state is None or not node.id:
             return None
         found = self.task.answer(node.state)
-        if found:
-            return {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
-        stated = stepping.marked_answer(self.task.show(node.action))
+        if self.task.has("answer"):
+            known = {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
+            return known if found else None
+        # Free text: what the last thought states, if it fits the one output field.
+        stated = stepping.marked_answer(self.task.show(node.action)) or next(iter(found.values()), None)
         return from_text(self.user, stated) if stated else None
 
     def candidate(self, path: list[str]) -> dict[str, Any]:
