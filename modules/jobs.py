@@ -40,6 +40,8 @@ class Jobs:
         self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
         self.finisher, self._gated = finisher, gated
         self.refused: set[str] = set()  # models that take no temperature
+        self.originals: dict[int, Any] = {}  # of predictors that are called as copies, by the copy's id
+        self._behind: dict[int, Any] = {}  # modules of the user's own whose bound LMs are behind the gate
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
@@ -141,7 +143,22 @@ class Jobs:
             lm.model,
         )
 
+    def _gated_module(self, module: Any) -> Any:
+        """`module`, or a copy of it where predictors have LMs of their own: those too must pass the gate."""
+        if all(predictor.lm is None for predictor in module.predictors()):
+            return module
+        found = self._behind.get(id(module))
+        if found is None:
+            found = self._behind[id(module)] = module.deepcopy()
+            pairs = zip(module.predictors(), found.predictors(), strict=True)
+            for original, copied in pairs:
+                self.originals[id(copied)] = original
+                if original.lm is not None:
+                    copied.lm = self._gated(original.lm)
+        return found
+
     def _module(self, module: Any, fields: dict[str, Any], read: Callable[[Any], Outcome]) -> Job:
+        module = self._gated_module(module)
         asynchronous = type(module).aforward is not None if hasattr(type(module), "aforward") else False
         return Job(
             lambda: module(**fields),

@@ -54,7 +54,7 @@ class Session:
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self._gates: dict[int, Any] = {}
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated)
-        refuse_unpriced(program, plan)
+        self._check_lms()
         self.search = self._search()
         self.trace = Trace() if "trace" in thread_local_overrides.get() and dspy.settings.trace is not None else None
         self._adapter = search_adapter(dspy.settings.adapter)
@@ -62,6 +62,17 @@ class Session:
         self._pool: ThreadPoolExecutor | None = None
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None
+
+    def _check_lms(self) -> None:
+        """What would fail every call, or could not be held, is refused before the first."""
+        for role, lm in self.program.lms().items():
+            if lm is None:
+                raise ValueError(
+                    f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, or give {role}_lm="
+                )
+        if self.plan.first is not None and self.program.answer is None:
+            raise ValueError("config={'first': 'answer'}: this program was built without that role; build it with first='answer'")
+        refuse_unpriced(self.program, self.plan)
 
     def _search(self) -> Search[Any, Any]:
         task, plan, program = self.task, self.plan, self.program
@@ -201,7 +212,7 @@ class Session:
 
     def _replied(self, ask: Ask, outcome: Outcome, meter: Meter, entries: list[Any] | None) -> Reply:
         if self.trace is not None and entries:
-            self.trace.keep(ask.request, entries)
+            self.trace.keep(ask.request, entries, self.jobs.originals)
         return Reply(outcome, meter.usage(), meter.records)
 
     # ---- the way back

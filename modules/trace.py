@@ -23,8 +23,11 @@ class Trace:
     def __init__(self) -> None:
         self._kept: dict[Request, list[Entry]] = {}
 
-    def keep(self, request: Request, entries: list[Entry]) -> None:
-        self._kept[request] = [(predictor, _shown(inputs), prediction) for predictor, inputs, prediction in entries]
+    def keep(self, request: Request, entries: list[Entry], originals: dict[int, Any]) -> None:
+        """Under the predictors that the program has: a call may have been made on a copy."""
+        self._kept[request] = [
+            (originals.get(id(predictor), predictor), _shown(inputs), prediction) for predictor, inputs, prediction in entries
+        ]
 
     def chosen(self, result: SearchResult[Any, Any]) -> list[Entry]:
         """The entries to learn from, in the order of the path, its own calls last."""
