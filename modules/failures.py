@@ -51,12 +51,12 @@ def failure(error: Exception, meter: Meter) -> Unread | Failed | Refused:
 
 def describe(error: BaseException, secrets: set[str] | None = None) -> str:
     """One line: the error, where code of ours or the user's raised it, and its causes."""
-    told: list[str] = []
+    told = []
     for cause in _chain(error, implied=True):
-        message = " ".join(str(cause).split())
-        # DSPy raises its errors from the provider's with the same words; those are said once
-        if not told or message not in told[-1]:
-            told.append(f"{type(cause).__name__}: {message}{_place(cause)}")
+        problem, _, _ = str(cause).partition("\n\n  To fix:")  # advice for whoever configures lm15
+        told.append(f"{type(cause).__name__}: {' '.join(problem.split())}{_place(cause)}")
+        if isinstance(cause, dspy.LMError) and not isinstance(cause, dspy.LMUnexpectedError):
+            break  # what lies below says the same in the provider's terms
     text = redact(", caused by ".join(told), secrets or ())
     return text if len(text) <= LONGEST else text[:LONGEST] + " ..."
 

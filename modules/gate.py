@@ -51,8 +51,11 @@ def gate(
     copy = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
     kind: Any = type(lm)
     copy.__class__ = _gated(kind)
-    copy.gate_history, copy.gate_prices = history, prices or {}
-    copy.gate_timeout = None if imposed is None else (lm.kwargs.get("timeout"),)
+    copy.gate_history = history
+    # `lm` may have passed a gate before, of a search around this one
+    copy.gate_prices = {**getattr(lm, "gate_prices", {}), **(prices or {})}
+    before = getattr(lm, "gate_timeout", None)
+    copy.gate_timeout = before if imposed is None else before or (lm.kwargs.get("timeout"),)
     if history:
         copy.history = lm.history
     return copy

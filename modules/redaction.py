@@ -14,15 +14,14 @@ _SECRET_NAME = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$", re.I)
 _SHAPES = [
     re.compile(r"\b(?P<keep>)(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key)[-_][A-Za-z0-9_\-]{8,}"),
     re.compile(r"\b(?P<keep>)AIza[A-Za-z0-9_\-]{20,}"),
-    # a header to its end of line, or a quoted value: `Authorization: Bearer x`, `'x-api-key': 'x'`
     re.compile(
         r"(?P<keep>\b(?:proxy-)?authorization['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic)\s+)?[^\s'\",;}]+",
         re.I,
     ),
     re.compile(r"(?P<keep>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=\-]{8,}", re.I),
     re.compile(
-        r"(?P<keep>(?:api[-_]?key|access[-_]?token|auth[-_]?token|password|secret)['\"]?\s*[:=]\s*['\"]?)"
-        r"[^\s'\",;&}]+",
+        r"(?P<keep>(?:api[-_]?key|access[-_]?token|auth[-_]?token|password|secret)['\"]?(?:\s*:\s*|\s?=)['\"]?)"
+        r"[^\s'\",;&}]{4,}",
         re.I,
     ),
     re.compile(r"(?P<keep>://)[^\s/:@]+:[^\s/@]+(?=@)"),  # user:password in an address

@@ -19,21 +19,20 @@ _CLOSING = re.compile(r"\[\[ ## completed ## \]\][^\S\n]*$", re.M)
 def sections(reply: str, names: Sequence[str]) -> dict[str, str]:
     """The text of each field in `names` that the reply has, and under "" the text before the first marker."""
     reply = "\n".join(reply.splitlines())
-    found = _cut(reply, _STRICT)
+    found = _cut(reply, _STRICT, {})
     if any(name not in found for name in names):
-        found = _cut(reply, _loose(tuple(names)))
+        found = _cut(reply, _loose(tuple(names)), {name.lower(): name for name in names})
     return found
 
 
-def _cut(reply: str, marker: re.Pattern[str]) -> dict[str, str]:
-    """From each marker to the next, the first section of each name."""
+def _cut(reply: str, marker: re.Pattern[str], spelling: dict[str, str]) -> dict[str, str]:
+    """From each marker to the next, the first section of each name. `spelling`: names by their lower case."""
     found: dict[str, str] = {}
     name, start = "", 0
     for match in marker.finditer(reply):
         found.setdefault(name, _value(reply[start : match.start()]))
         name, start = match[match.lastindex or 0], match.end()
-        if match.lastindex == 2:
-            name = name.lower()
+        name = spelling.get(name.lower(), name)
     found.setdefault(name, _value(reply[start:]))
     return found
 
@@ -49,4 +48,4 @@ def _value(text: str) -> str:
 def _loose(names: tuple[str, ...]) -> re.Pattern[str]:
     """Markers as ChatAdapter sees them, and those of known names anywhere and however they are written."""
     known = "|".join(map(re.escape, sorted((*names, "completed"), key=len, reverse=True)))
-    return re.compile(rf"{_STRICT.pattern}|[*_`]*\[\[\s*#*\s*((?i:{known}))\s*#*\s*\]\][*_`]*:?", re.M)
+    return re.compile(rf"{_STRICT.pattern}:?|[*_`]*\[\[\s*#*\s*((?i:{known}))\s*#*\s*\]\][*_`]*:?", re.M)

@@ -17,7 +17,7 @@ from dspy.adapters.utils import annotation_allows_none, format_field_value
 from pydantic import TypeAdapter
 
 KEPT = 512  # signatures and value types remembered; a search needs about four
-EXPLANATIONS = frozenset({"reasoning", "rationale", "thinking", "thoughts", "analysis", "explanation"})
+EXPLANATIONS = ("reasoning", "rationale", "thinking", "explanation")  # how their names end
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def shape_of(signature: Any) -> Shape:
     explanations = tuple(
         name
         for name in names[:-1]
-        if name in EXPLANATIONS and outputs[name].annotation is str and _needed(outputs[name])
+        if name.endswith(EXPLANATIONS) and outputs[name].annotation is str and _needed(outputs[name])
     )
     return Shape(
         inputs,
