@@ -42,6 +42,9 @@ class Codec:
     load_fields: Callable[[Any], dict[str, Any]] = _same
 
     def write(self, request: Request, attempt: int, reply: Reply) -> dict[str, Any]:
+        """One line. Raises TypeError for what would not be read as the same again."""
+        if reply.by_code:
+            return {"ask": _write_request(request), "attempt": attempt, "code": True}
         usage = reply.usage
         line: dict[str, Any] = {
             "ask": _write_request(request),
@@ -53,17 +56,21 @@ class Codec:
             line["calls"] = reply.records
         return line
 
-    def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply]:
-        """The request with its attempt, and its reply. Raises ValueError, KeyError, TypeError on a wrong line."""
+    def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply | None]:
+        """The request with its attempt, and its reply, None for code's. Raises ValueError, KeyError, TypeError on a wrong
+        line.
+        """
+        key = _read_request(line["ask"]), int(line["attempt"])
+        if line.get("code"):
+            return key, None
         calls, tokens, cost, seconds = line["usage"]
         usage = Usage(int(calls), int(tokens), float(cost), float(seconds))
-        key = _read_request(line["ask"]), int(line["attempt"])
         return key, Reply(self._read_outcome(line["reply"]), usage, list(line.get("calls", ())))
 
     def _write_outcome(self, outcome: Outcome) -> list[Any]:
         match outcome:
             case Proposed(actions, priors):
-                return ["proposed", list(actions), None if priors is None else list(priors)]
+                return ["proposed", [_plain(a) for a in actions], None if priors is None else list(priors)]
             case Rated(values, verdicts, clamped):
                 return ["rated", list(values), None if verdicts is None else list(verdicts), clamped]
             case Stepped():
@@ -115,6 +122,13 @@ class Codec:
         solved, claimed, terminal, missed = map(bool, flags)
         key = self.key(state) if keyed else None
         return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation)
+
+
+def _plain(action: Any) -> Any:
+    """`action`, if JSON gives it back as it is: a tuple would be read as a list, an enum as its value."""
+    if action is None or type(action) in (str, int, float, bool):
+        return action
+    raise TypeError(f"the action {action!r} is a {type(action).__name__}; propose text or numbers, and read them in code")
 
 
 def _write_request(request: Request) -> list[Any]:

@@ -1,7 +1,8 @@
 """The write-ahead journal of one search: each reply on disk before the search is told.
 
 JSON lines. The first is a header that says which search this is; each other one is a reply, written by the
-thread that received it. Opening an existing journal reads its replies for a resumed search to be told again.
+thread that received it, or marks the place of a reply that code gave and will give again. Opening an existing
+journal reads its replies for a resumed search to be told again.
 A line torn by a crash is dropped; a wrong line in the middle is an error that names it.
 """
 
@@ -9,10 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from .codec import Codec
 from .protocol import Ask, Refused, Reply, Request
@@ -26,7 +28,7 @@ class JournalError(Exception):
 
 
 class Journal:
-    """An open journal. `recorded`: what it already held, in the order in which it was written.
+    """An open journal. `recorded`: what it already held, in the order in which it was told; None: code's reply.
 
     path: the file, created if it is not there. header: what must be the same for a run to be continued.
     fsync: force each line to the disk itself (slower; survives a power cut, not only a crash).
@@ -37,15 +39,19 @@ class Journal:
         self, path: str | Path, header: Mapping[str, Any], *, codec: Codec | None = None, fsync: bool = False
     ) -> None:
         self.path, self.codec, self.fsync = Path(path), codec or Codec(), fsync
-        self.recorded: list[tuple[tuple[Request, int], Reply]] = []
+        self.recorded: list[tuple[tuple[Request, int], Reply | None]] = []
         self.lock = threading.Lock()
         self._closed = False
+        self._broken: JournalError | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115  held open until close()
+            # Held open until close(). Unbuffered: a line that cannot be written does not linger to be glued to another.
+            self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise JournalError(f"journal {self.path}: cannot be opened for writing: {error}") from error
         try:
+            if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                raise JournalError(f"journal {self.path}: not a regular file; give the path of one, new or a journal")
             self._take_lock()
             self._read(dict(header))
         except BaseException:
@@ -53,14 +59,18 @@ class Journal:
             raise
 
     def write(self, ask: Ask, reply: Reply) -> None:
-        """Append one reply. After close(), and for a refusal (nothing was paid), nothing is written."""
+        """Append one reply. After close(), and for a refusal (nothing was paid), nothing is written.
+
+        Raises JournalError for a reply that is not JSON, and for a file that cannot be written: then and ever after.
+        """
         if isinstance(reply.outcome, Refused):
             return
-        line = self.codec.write(ask.request, ask.attempt, reply)
         try:
-            text = json.dumps(line, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise JournalError(f"journal {self.path}: the reply to {ask.request!r} is not JSON: {error}") from error
+            text = json.dumps(self.codec.write(ask.request, ask.attempt, reply), allow_nan=False)
+        except Exception as error:  # the codec is the task's: it may raise anything
+            raise JournalError(
+                f"journal {self.path}: the reply to {ask.request!r} cannot be written as JSON: {error}"
+            ) from error
         with self.lock:
             if not self._closed:
                 self._append(text)
@@ -72,13 +82,17 @@ class Journal:
                 self._file.close()
 
     def _append(self, text: str) -> None:
+        if self._broken is not None:
+            raise self._broken  # behind a torn line, nothing more: the file stays readable
+        left = text.encode() + b"\n"
         try:
-            self._file.write(text.encode() + b"\n")
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
             if self.fsync:
                 os.fsync(self._file.fileno())
         except OSError as error:
-            raise JournalError(f"journal {self.path}: cannot be written: {error}") from error
+            self._broken = JournalError(f"journal {self.path}: cannot be written: {error}")
+            raise self._broken from error
 
     def _take_lock(self) -> None:
         try:

@@ -29,32 +29,49 @@ class _Tasks:
         self.running: set[asyncio.Task[None]] = set()
         self.done: deque[tuple[Ask, Reply | BaseException]] = deque()
         self.wake: asyncio.Future[None] | None = None
+        self.reaping = False  # the search is over: what is in flight is being cancelled
 
-    def start(self, ask: Ask, call: AsyncCall) -> None:
+    def start(self, ask: Ask, call: Reply | AsyncCall) -> None:
+        """Make the call in a task of its own. A reply of code is there already."""
+        if isinstance(call, Reply):
+            self.deliver(ask, call)
+            return
         task = asyncio.create_task(self._answer(ask, call))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
 
-    async def _answer(self, ask: Ask, call: AsyncCall) -> None:
-        found: Reply | BaseException
-        try:
+    def deliver(self, ask: Ask, reply: Reply | BaseException) -> None:
+        """Journal a reply and queue it for the driver: in one order, which is that in which it will be told."""
+        if self.journal is not None and isinstance(reply, Reply):
             try:
-                found = await call()
+                self.journal.write(ask, reply)
             except Exception as error:
-                found = Reply(Failed(describe(error)), ONE_CALL)
-            if self.journal is not None:
-                self.journal.write(ask, found)
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            found = error
-        self.done.append((ask, found))
+                reply = error
+        self.done.append((ask, reply))
         if self.wake is not None and not self.wake.done():
             self.wake.set_result(None)
 
+    async def _answer(self, ask: Ask, call: AsyncCall) -> None:
+        found: Reply | BaseException
+        try:
+            found = await call()
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if self.reaping or (task is not None and task.cancelling()):
+                if not self.reaping:  # by whoever shuts the loop down: the driver must not wait for this reply
+                    self.deliver(ask, error)
+                raise
+            found = Reply(Failed("CancelledError: what the call waited for was cancelled"), ONE_CALL)
+        except Exception as error:
+            found = Reply(Failed(describe(error)), ONE_CALL)
+        except BaseException as error:
+            found = error
+        self.deliver(ask, found)
+
     async def wait(self, until: float | None) -> None:
-        """Until a reply is there, or until that time (of time.monotonic)."""
+        """Until a reply is there, or until that time (of time.monotonic). Others on the loop always get a turn."""
         if self.done:
+            await asyncio.sleep(0)
             return
         loop = asyncio.get_running_loop()
         self.wake = loop.create_future()
@@ -68,9 +85,9 @@ class _Tasks:
             if timer is not None:
                 timer.cancel()
 
-    async def reap(self) -> int:
-        """Cancel what is in flight and see it end; how many calls would not. Raises CancelledError if that came."""
-        left = set(self.running)
+    async def reap(self) -> None:
+        """Cancel what is in flight and see it end, for a while. Raises CancelledError if that came meanwhile."""
+        left, self.reaping = set(self.running), True
         for task in left:
             task.cancel()
         until, cancelled = time.monotonic() + GRACE, None
@@ -81,7 +98,6 @@ class _Tasks:
                 cancelled = error
         if cancelled is not None:
             raise cancelled
-        return len(left)
 
 
 def _set(future: asyncio.Future[None]) -> None:
@@ -104,31 +120,35 @@ async def adrive(
     """
     if concurrency < 1:
         raise ValueError(f"adrive(concurrency={concurrency!r}): must be at least 1")
-    started, flying, unfinished = time.monotonic(), 0, 0
+    started, flying = time.monotonic(), 0
     tasks = _Tasks(journal)
     pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe)
+
+    def tell_arrived() -> None:
+        nonlocal flying
+        while tasks.done:
+            ask, reply = tasks.done.popleft()
+            flying -= 1
+            if isinstance(reply, BaseException):
+                raise reply
+            pump.tell(ask, reply)
+
     try:
         while not search.done:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
+                tell_arrived()  # in time, and it may be the solution
                 search.stop(Ended.SECONDS)
-                break
-            while flying < concurrency and (job := pump.next(now)) is not None:
+            elif flying < concurrency and (job := pump.next(now)) is not None:
                 tasks.start(*job)
                 flying += 1
-            if search.done:
-                break
-            ready_at = pump.ready_at()
-            if not flying and ready_at is None:
-                raise RuntimeError("the search waits for nothing and has not ended; its controller has a defect")
-            await tasks.wait(min((t for t in (deadline, ready_at) if t is not None), default=None))
-            while tasks.done and not search.done:
-                ask, reply = tasks.done.popleft()
-                flying -= 1
-                if isinstance(reply, BaseException):
-                    raise reply
-                pump.tell(ask, reply)
+            elif not search.done:
+                ready_at = pump.ready_at() if flying < concurrency else None  # without a slot it is no news
+                if not flying and ready_at is None:
+                    raise RuntimeError("the search waits for nothing and has not ended; its controller has a defect")
+                await tasks.wait(min((t for t in (deadline, ready_at) if t is not None), default=None))
+                tell_arrived()
     finally:
-        unfinished = flying
         await tasks.reap()
-    return search.result().replace(seconds=time.monotonic() - started, unfinished=unfinished)
+    tell_arrived()  # too late to change anything, but paid for
+    return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)

@@ -1,4 +1,4 @@
-"""What every driver does between its calls: which ask starts next, replay, journal, events. No clock of its own."""
+"""What every driver does between its calls: which ask starts next, replay, events. No clock of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from .budget import SearchStatus
 from .grow import describe
 from .journal import Journal
-from .protocol import FREE, Ask, Failed, Reply
+from .protocol import FREE, Ask, Failed, Refused, Reply, Request
 from .search import Search
 from .tree import A, S, Tree
 
@@ -31,7 +31,11 @@ Observe = Callable[[Event], None]
 
 
 class Pump(Generic[S, A, C]):
-    """Feeds one search. All of it runs on the driver's thread, the only one that touches the tree."""
+    """Feeds one search. All of it runs on the driver's thread, the only one that touches the tree.
+
+    A driver journals a reply, then tells it, in one order for all replies, those of code among them: node ids
+    hang on it.
+    """
 
     def __init__(
         self,
@@ -40,27 +44,21 @@ class Pump(Generic[S, A, C]):
         journal: Journal | None,
         observe: Observe | None,
     ) -> None:
-        self.search, self.journal = search, journal
+        self.search = search
         self._prepare, self._observe = prepare, observe
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
-        # Recorded replies that nothing asks for yet: the budget was raised, or code (not recorded) answers in between.
-        self._early: dict[Any, deque[Reply]] = {}
-        self._replay(journal.recorded if journal is not None else [])
+        if journal is not None:
+            self._replay(journal.recorded)
 
-    def next(self, now: float) -> tuple[Ask, C] | None:
-        """The next call to start, requests that code answers being answered on the way. None: none may start yet."""
+    def next(self, now: float) -> tuple[Ask, Reply | C] | None:
+        """The next call to start, or the reply of code that needs none. None: none may start yet."""
         while (ask := self._next_ask(now)) is not None:
-            try:
-                made = self._prepare(ask, self.search.tree)
-            except Exception as error:
-                made = Reply(Failed(describe(error)), FREE)
-            if not isinstance(made, Reply):
-                return ask, made
-            if self.journal is not None and not made.by_code:
-                self.journal.write(ask, made)
-            self.tell(ask, made)
+            why = self.search.ceiling(ask.request)  # may have been reached since it was asked
+            if why is None:
+                return ask, self._make(ask)
+            self.tell(ask, Reply(Refused(why), FREE))
         return None
 
     def ready_at(self) -> float | None:
@@ -72,13 +70,19 @@ class Pump(Generic[S, A, C]):
         if self._observe is not None:
             self._observe(Event(self.search, ask, reply))
 
+    def _make(self, ask: Ask) -> Reply | C:
+        try:
+            return self._prepare(ask, self.search.tree)
+        except Exception as error:
+            return Reply(Failed(describe(error)), FREE)
+
     def _next_ask(self, now: float) -> Ask | None:
         search = self.search
         if not self._closing and search.status is not SearchStatus.RUNNING:
             self._closing = True  # what had not started is dropped; only a closing call may follow
             self._waiting.clear()
             self._delayed.clear()
-        for ask in self._asks():
+        for ask in search.ask():
             if ask.delay > 0:
                 heapq.heappush(self._delayed, (now + ask.delay, ask.id, ask))
             else:
@@ -87,28 +91,27 @@ class Pump(Generic[S, A, C]):
             self._waiting.append(heapq.heappop(self._delayed)[2])
         return self._waiting.popleft() if self._waiting else None
 
-    def _asks(self) -> list[Ask]:
-        """What the search asks now, less what a journal has already answered."""
-        left: list[Ask] = []
-        while asks := self.search.ask():
-            for ask in asks:
-                if self._early and (replies := self._early.get((ask.request, ask.attempt))):
-                    self.tell(ask, replies.popleft())
-                else:
-                    left.append(ask)
-        return left
-
-    def _replay(self, recorded: list[Any]) -> None:
+    def _replay(self, recorded: list[tuple[tuple[Request, int], Reply | None]]) -> None:
         """Tell the recorded replies again, in their order; what is left of the asks is the world's."""
-        if not recorded:
-            return
-        asked = {(ask.request, ask.attempt): ask for ask in self._asks()}
+        asked: dict[tuple[Request, int], Ask] = {}
+        late: dict[tuple[Request, int], Ask] = {}  # in flight as the search ended: told if it was, and never started
+
+        def collect() -> None:
+            nonlocal asked
+            if not self._closing and self.search.status is not SearchStatus.RUNNING:
+                self._closing = True
+                late.update(asked)
+                asked = {}
+            asked.update({(ask.request, ask.attempt): ask for ask in self.search.ask()})
+
+        collect()
         for key, reply in recorded:
-            if self.search.done:
-                break
-            if (ask := asked.pop(key, None)) is None:
-                self._early.setdefault(key, deque()).append(reply)
-                continue
-            self.tell(ask, reply)
-            asked.update({(ask.request, ask.attempt): ask for ask in self._asks()})
+            if (ask := asked.pop(key, None) or late.pop(key, None)) is None:
+                continue  # the closing call of a run that a smaller budget ended
+            made = self._make(ask) if reply is None else reply
+            if isinstance(made, Reply):
+                self.tell(ask, made)
+            else:
+                asked[key] = ask  # code answered it then, and does not now
+            collect()
         self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))

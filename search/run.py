@@ -28,7 +28,8 @@ def run(
         return Reply(answer(ask.request, tree))
 
     pump: Pump[S, A, Reply] = Pump(search, prepare, journal, observe)
-    while not search.done and pump.next(inf) is None:
-        if pump.ready_at() is None:
-            break
+    while not search.done and (job := pump.next(inf)) is not None:
+        if journal is not None:
+            journal.write(*job)
+        pump.tell(*job)
     return search.result()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from random import Random
 from typing import Any, Generic, Protocol, TypeAlias
 
@@ -40,7 +41,7 @@ from .protocol import (
 )
 from .rating import Rating
 from .result import SearchResult
-from .tree import A, Node, S, Tree
+from .tree import DUPLICATE, FAILED, A, Node, S, Tree
 
 # A routine yields a batch of requests and is resumed once all are answered and applied. It may return why the
 # search ends with it; None: the next routine goes on, and after the last one the search is searched out.
@@ -180,7 +181,7 @@ class Search(Generic[S, A]):
         )
         self._fresh = controller.routines(self.tree, rating, Random(seed))
         if first:
-            self._fresh = _after_direct_answer(self._fresh)
+            self._fresh = self._after_direct_answer(self._fresh, at_once)
             at_once = 1
         self._at_once = at_once
         self._live: list[Routine] = []
@@ -190,7 +191,18 @@ class Search(Generic[S, A]):
         self._shared: dict[Request, _Item] = {}  # issued, not yet applied: identical requests share one
         self._reserved = self._next_id = 0
         self._refused: Ended | None = None  # the ceiling that refused a request: nothing new starts
+        self._short: Ended | None = None  # the ceiling that refused a retry: nothing new that costs a call starts
+        self._purse = False  # it was a ceiling outside this search
         self._fill()
+        self._check_that_it_starts()
+
+    def _check_that_it_starts(self) -> None:
+        if self._refused is Ended.CALLS and not self._next_id:
+            held = f", and {self._held} are held back for the closing call" if self._held else ""
+            raise ValueError(
+                f"Budget(calls={self.budget.calls}): too few for the first request (a proposal takes "
+                f"{self._calls[Propose]}{held}); raise calls"
+            )
 
     # ---- the protocol
 
@@ -218,12 +230,12 @@ class Search(Generic[S, A]):
             raise ProtocolError(f"{outcome!r} does not answer {request!r}")
         del self._open[id]
         self._reserved -= self._price(request)
-        if usage is not FREE:
-            self.spent.add(usage)
-            self.by_role[ROLES[kind]].add(usage)
         if type(outcome) is Refused:
             self._refuse(outcome)
             return
+        if usage is not FREE:
+            self.spent.add(usage)
+            self.by_role[ROLES[kind]].add(usage)
         self.told += 1
         if type(outcome) is Unread or type(outcome) is Failed:
             self._count(kind, outcome)
@@ -239,6 +251,8 @@ class Search(Generic[S, A]):
             return
         if type(outcome) is Rated and outcome.clamped:
             self.clamped += outcome.clamped
+        if type(outcome) is Proposed:
+            outcome = _at_most(outcome, request.n)  # type: ignore[union-attr]
         item.outcome = outcome
         if type(outcome) is Proposed:
             item.landings = self._grower.landings(request.node, outcome.actions)  # type: ignore[union-attr]
@@ -269,7 +283,7 @@ class Search(Generic[S, A]):
 
     def result(self) -> SearchResult[S, A]:
         """Anytime: valid while running, after a stop, and at the end."""
-        return SearchResult.of(self)
+        return SearchResult[S, A].of(self)
 
     # ---- what a reply leads to
 
@@ -285,6 +299,7 @@ class Search(Generic[S, A]):
         if self.status is SearchStatus.CLOSING:
             self._settle_status()
         elif self.status is SearchStatus.RUNNING:
+            self._purse = True
             self._refused = self._refused or Ended(outcome.why)
             self._fill()
 
@@ -297,13 +312,13 @@ class Search(Generic[S, A]):
         closing = self.status is SearchStatus.CLOSING and kind is Answer
         if item.attempt >= most or not (closing or self.status is SearchStatus.RUNNING):
             return False
-        if self._refused or self._over(item.request):
+        if why := self._refused or self._over(item.request):
+            # With a larger budget this retry is made, and what follows may differ: so nothing paid follows here. Then
+            # every recorded reply is about the nodes that it names, whatever the budget of the run that resumes.
+            self._short = self._short or why
             return False
-        delay = 0.0
-        if isinstance(outcome, Failed):
-            delay = min(2.0**item.attempt / 2, LATER) if outcome.retry_after is None else outcome.retry_after
         item.attempt += 1
-        self._hand_out(item, delay)
+        self._hand_out(item, _backoff(outcome, item.attempt) if isinstance(outcome, Failed) else 0.0)
         return True
 
     def _settle(self, item: _Item) -> None:
@@ -343,15 +358,33 @@ class Search(Generic[S, A]):
         for routine in self._live:
             routine.close()
         self._live.clear()
-        if why is Ended.SEARCHED_OUT and self.told and not self.best().id and self.failed >= self.told:
-            self.ended = Ended.ERROR  # nothing but failures: that is no low score
-        if self._closing is not None and why in MAY_CLOSE:
-            best = self.best()
-            if best.id and best.answer is None and self._closing(best):
-                self._held = 0
-                self._hand_out(_Item(Answer(best.id), []))
-                return
-        self._settle_status()
+        if self._grower.solution is not None or self._grower.claim is not None:
+            self.ended = Ended.GOAL  # its batch was told as far as the budget went
+        elif why is Ended.SEARCHED_OUT and self._nothing_but_failures():
+            self.ended = Ended.ERROR
+        if not self._hand_out_closing(why):
+            self._settle_status()
+
+    def _nothing_but_failures(self) -> bool:
+        """Whether failed calls are why there is nothing to give back: that is no low score."""
+        if not self.failed or self.best().id:
+            return False
+        return self.failed >= self.told or all(
+            node.status in (FAILED, DUPLICATE) for node in self.tree if not node.children
+        )
+
+    def _hand_out_closing(self, why: Ended) -> bool:
+        if self._closing is None or why not in MAY_CLOSE or self._purse:
+            return False
+        best = self.best()
+        if not best.id or best.answer is not None or not self._closing(best):
+            return False
+        self._held, self._short = 0, None
+        request = Answer(best.id)
+        if self._over(request):
+            return False
+        self._hand_out(_Item(request, []))
+        return True
 
     def _close(self, outcome: Outcome) -> None:
         self.closed = outcome
@@ -386,18 +419,39 @@ class Search(Generic[S, A]):
             self._resume(routine)
         return None
 
+    def _after_direct_answer(self, routines: Iterator[Routine], at_once: int) -> Iterator[Routine]:
+        """One direct answer first, alone; where code accepts it the search ends there, at one call."""
+
+        def answer() -> Routine:
+            yield [Answer(0)]
+            return None
+
+        yield answer()
+        self._at_once = at_once
+        yield from routines
+
     def _resume(self, routine: Routine) -> None:
         """Run `routine` up to its next non-empty batch, and issue that batch as far as the budget goes."""
         if self.status is not SearchStatus.RUNNING:
             return
-        try:
-            while not (requests := next(routine)):
-                pass
-        except StopIteration as finished:
-            self._live.remove(routine)
-            if finished.value is not None:
-                self._end(finished.value)
-            return
+        while True:
+            try:
+                while not (requests := next(routine)):
+                    pass
+            except StopIteration as finished:
+                self._live.remove(routine)
+                if finished.value is not None:
+                    self._end(finished.value)
+                return
+            batch = self._issue(routine, requests)
+            if batch.missing:
+                return
+            del self._batches[batch]  # another routine had asked all of it, and was told: nothing to wait for
+            self._apply(batch)
+            if self.status is not SearchStatus.RUNNING:
+                return
+
+    def _issue(self, routine: Routine, requests: Sequence[Request]) -> _Batch:
         batch = _Batch(routine)
         self._batches[batch] = None
         for request in _samples(requests) if self._sampled else requests:
@@ -413,6 +467,11 @@ class Search(Generic[S, A]):
                 item.batches.append(batch)
             batch.items.append(item)
         batch.missing += sum(item.outcome is None for item in batch.items)
+        return batch
+
+    def ceiling(self, request: Request) -> Ended | None:
+        """The ceiling reached since `request` was asked: its call may not start, and is told Refused."""
+        return self._ceilings.met(self.spent, 0, 0) if self._price(request) else None
 
     def _price(self, request: Request) -> int:
         """The LM calls that `request` reserves."""
@@ -422,13 +481,28 @@ class Search(Generic[S, A]):
 
     def _over(self, request: Request) -> Ended | None:
         calls = self._price(request)
-        return self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
+        return self._short or self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
 
     def _hand_out(self, item: _Item, delay: float = 0.0) -> None:
         self._open[self._next_id] = item
         self._reserved += self._price(item.request)
         self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
         self._next_id += 1
+
+
+def _backoff(failed: Failed, attempt: int) -> float:
+    """Seconds before this attempt: what the provider said, else half a second, doubled each time."""
+    wait = failed.retry_after
+    if wait is None or not isfinite(wait):
+        return min(2.0**attempt / 4, LATER)
+    return max(0.0, wait)
+
+
+def _at_most(proposed: Proposed, n: int | None) -> Proposed:
+    """The first `n` proposals: the branching that was asked for is the one that an estimate counts on."""
+    if n is None or len(proposed.actions) <= n:
+        return proposed
+    return Proposed(proposed.actions[:n], None if proposed.priors is None else proposed.priors[:n])
 
 
 def _samples(requests: Sequence[Request]) -> Iterator[Request]:
@@ -439,14 +513,3 @@ def _samples(requests: Sequence[Request]) -> Iterator[Request]:
                 yield Propose(request.node, 1, request.sample * request.n + i, request.lessons)
         else:
             yield request
-
-
-def _after_direct_answer(routines: Iterator[Routine]) -> Iterator[Routine]:
-    """One direct answer first; where code accepts it the search ends there, at one call."""
-
-    def answer() -> Routine:
-        yield [Answer(0)]
-        return None
-
-    yield answer()
-    yield from routines

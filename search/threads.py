@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
@@ -25,36 +25,57 @@ Call: TypeAlias = Callable[[], Reply]
 class _Workers:
     """Daemon threads, started as needed. A hung call holds one, and never the caller or the exit."""
 
-    def __init__(self, most: int, journal: Journal | None) -> None:
-        self.most, self.started, self.journal = most, 0, journal
+    def __init__(self, journal: Journal | None) -> None:
+        self.started, self.journal = 0, journal
+        self.order = threading.Lock()
         self.jobs: SimpleQueue[tuple[Ask, contextvars.Context, Call] | None] = SimpleQueue()
         self.done: SimpleQueue[tuple[Ask, Reply | BaseException]] = SimpleQueue()
 
-    def submit(self, ask: Ask, call: Call, flying: int) -> None:
+    def start(self, ask: Ask, call: Reply | Call, flying: int) -> None:
+        """Have a worker make the call. A reply of code is there already."""
+        if isinstance(call, Reply):
+            self.deliver(ask, call)
+            return
         self.jobs.put((ask, contextvars.copy_context(), call))
         if flying >= self.started:
             self.started += 1
             threading.Thread(target=self._work, name=f"thoughtree-{self.started}", daemon=True).start()
 
+    def deliver(self, ask: Ask, reply: Reply | BaseException) -> None:
+        """Journal a reply and queue it for the driver: in one order, which is that in which it will be told."""
+        if self.journal is None or isinstance(reply, BaseException):
+            self.done.put((ask, reply))
+            return
+        with self.order:
+            try:
+                self.journal.write(ask, reply)
+            except Exception as error:
+                self.done.put((ask, error))
+            else:
+                self.done.put((ask, reply))
+
+    def arrived(self) -> Iterator[tuple[Ask, Reply | BaseException]]:
+        """The replies that are there, without waiting."""
+        while True:
+            try:
+                yield self.done.get_nowait()
+            except Empty:
+                return
+
     def _work(self) -> None:
         while (job := self.jobs.get()) is not None:
             ask, context, call = job
             del job
-            self.done.put((ask, self._answer(ask, context, call)))
+            self.deliver(ask, self._answer(context, call))
+            del context, call  # an idle worker holds on to nothing
 
-    def _answer(self, ask: Ask, context: contextvars.Context, call: Call) -> Reply | BaseException:
+    def _answer(self, context: contextvars.Context, call: Call) -> Reply | BaseException:
         try:
-            reply = context.run(call)
+            return context.run(call)
         except Exception as error:
-            reply = Reply(Failed(describe(error)), ONE_CALL)
+            return Reply(Failed(describe(error)), ONE_CALL)
         except BaseException as error:  # SystemExit, KeyboardInterrupt: the caller's, not this thread's
             return error
-        if self.journal is not None:
-            try:
-                self.journal.write(ask, reply)
-            except Exception as error:
-                return error
-        return reply
 
     def close(self) -> None:
         for _ in range(self.started):
@@ -78,26 +99,33 @@ def drive(
     if concurrency < 1:
         raise ValueError(f"drive(concurrency={concurrency!r}): must be at least 1")
     started, flying = time.monotonic(), 0
-    workers = _Workers(concurrency, journal)
+    workers = _Workers(journal)
     pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe)
+
+    def tell(ask: Ask, reply: Reply | BaseException) -> None:
+        nonlocal flying
+        flying -= 1
+        if isinstance(reply, BaseException):
+            raise reply
+        pump.tell(ask, reply)
+
     try:
         while not search.done:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
+                for arrived in workers.arrived():  # in time, and it may be the solution
+                    tell(*arrived)
                 search.stop(Ended.SECONDS)
                 break
-            while flying < concurrency and (job := pump.next(now)) is not None:
-                workers.submit(*job, flying)
+            if flying < concurrency and (job := pump.next(now)) is not None:
+                workers.start(*job, flying)
                 flying += 1
-            if search.done:
-                break
-            told = _wait(workers, flying, now, deadline, pump.ready_at())
-            if told is not None:
-                ask, reply = told
-                flying -= 1
-                if isinstance(reply, BaseException):
-                    raise reply
-                pump.tell(ask, reply)
+            elif not search.done:
+                ready_at = pump.ready_at() if flying < concurrency else None  # without a slot it is no news
+                if (found := _wait(workers, flying, now, deadline, ready_at)) is not None:
+                    tell(*found)
+        for arrived in workers.arrived():  # too late to change anything, but paid for
+            tell(*arrived)
     finally:
         workers.close()
     return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)
