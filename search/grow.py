@@ -36,6 +36,15 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def _name(action: Any) -> Any:
+    """What an action is known by among its siblings: itself, or its text where it has no hash (a tool call's dict)."""
+    try:
+        hash(action)
+    except TypeError:
+        return repr(action)
+    return action
+
+
 class Grower(Generic[S, A]):
     """Applies outcomes to a tree.
 
@@ -66,7 +75,7 @@ class Grower(Generic[S, A]):
         if step is None and parse is None:
             return None
         state: Any = self.tree[id].state
-        said = {self.tree[child].action for child in self.tree[id].children} if self.dedupe else set[Any]()
+        said = {_name(self.tree[child].action) for child in self.tree[id].children} if self.dedupe else set[Any]()
         found: Landings = []
         for thing in proposed:
             action: Any = thing
@@ -75,11 +84,11 @@ class Grower(Generic[S, A]):
                     action = parse(state, thing)
                 if isinstance(action, Illegal):
                     found.append((thing, action))
-                elif self.dedupe and action in said:
+                elif self.dedupe and _name(action) in said:
                     found.append((action, None))
                 else:
                     if self.dedupe:
-                        said.add(action)
+                        said.add(_name(action))
                     found.append((action, step(state, action) if step is not None else None))
             except Illegal as illegal:
                 found.append((action, illegal))
@@ -122,14 +131,14 @@ class Grower(Generic[S, A]):
         if not isinstance(outcome, Proposed):
             return
         tree, priors = self.tree, outcome.priors
-        said = {tree[id].action: id for id in reversed(node.children)} if self.dedupe else {}
+        said = {_name(tree[id].action): id for id in reversed(node.children)} if self.dedupe else {}
         for i, thing in enumerate(outcome.actions):
             action, landing = landings[i] if landings is not None else (thing, None)
             child = self._add(node, action, priors[i] if priors else 1.0)
             if child is None:
                 return
-            if self.dedupe and said.setdefault(action, child.id) != child.id:
-                child.status, child.reason = DUPLICATE, said[action]
+            if self.dedupe and (first := said.setdefault(_name(action), child.id)) != child.id:
+                child.status, child.reason = DUPLICATE, first
             elif landing is not None:
                 self._land(child, landing)
                 if self.solution is not None or self.claim is not None:
@@ -190,5 +199,5 @@ class Grower(Generic[S, A]):
             assert isinstance(outcome, Failed)
             for id in request.nodes:
                 node = tree[id]
-                if rating.lose(node) and rater == "rate":
+                if rating.lose(node, rater):
                     node.status, node.reason = FAILED, outcome.error

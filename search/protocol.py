@@ -1,4 +1,4 @@
-"""What a search asks for and is told. Plain data: no behaviour, no I/O.
+"""What a search asks for and is told. Plain data: no behaviour but that no NaN comes in, no I/O.
 
 One request is at most one LM call, one environment run, or some code. Samples, votes,
 comparisons, retries and the closing call are requests of their own, so each is reserved,
@@ -8,6 +8,7 @@ journaled and shared by itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, TypeAlias
 
 
@@ -61,6 +62,16 @@ class Proposed:
     actions: tuple[Any, ...]
     priors: tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        priors = self.priors
+        if priors is None:
+            return
+        if len(priors) != len(self.actions) or not all(isfinite(p) and p >= 0 for p in priors):
+            raise ValueError(
+                f"Proposed(priors={priors!r}): must be one finite non-negative weight "
+                f"for each of the {len(self.actions)} actions"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
@@ -83,8 +94,18 @@ class Stepped:
     value: float | None = None
     observation: Any = None
 
+    def __post_init__(self) -> None:
+        try:
+            hash(self.key)
+        except TypeError as error:
+            raise TypeError(f"Stepped(key={self.key!r}): must be hashable, such as a tuple or a string") from error
+        if not isfinite(self.reward):
+            raise ValueError(f"Stepped(reward={self.reward!r}): must be a finite number")
+        if self.value is not None and not isfinite(self.value):
+            raise ValueError(f"Stepped(value={self.value!r}): must be a finite number, or None")
 
-class Illegal(Exception):  # noqa: N818  a verdict about an action; an exception so that a task may raise it
+
+class Illegal(Exception):  # a verdict about an action; an exception so that a task may raise it
     """An action that the rules forbid. Raised or returned by a task; `rule` says which rule."""
 
     def __init__(self, rule: str) -> None:
@@ -106,6 +127,13 @@ class Rated:
     verdicts: tuple[str, ...] | None = None
     clamped: int = 0
 
+    def __post_init__(self) -> None:
+        for value in self.values:
+            if not isfinite(value):
+                raise ValueError(f"Rated(values={self.values!r}): must be finite; what is no number is Unread")
+        if self.verdicts is not None and len(self.verdicts) != len(self.values):
+            raise ValueError(f"Rated(verdicts={self.verdicts!r}): must be one for each of {len(self.values)} values")
+
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
@@ -125,6 +153,10 @@ class Answered:
     rule: str | None = None
     reward: float | None = None
     feedback: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.reward is not None and not isfinite(self.reward):
+            raise ValueError(f"Answered(reward={self.reward!r}): must be a finite number, or None")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
@@ -48,10 +48,15 @@ class Rating:
             )
         if self.join not in ("sum", "mean"):
             raise ValueError(f"Rating(join={self.join!r}): must be 'sum' or 'mean'")
-        if not isinstance(self.samples, int) or isinstance(self.samples, bool) or self.samples < 1:
-            raise ValueError(f"Rating(samples={self.samples!r}): must be an integer of at least 1")
+        samples: Any = self.samples
+        if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
+            raise ValueError(f"Rating(samples={samples!r}): must be an integer of at least 1")
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise ValueError(f"Rating(low={self.low!r}, high={self.high!r}): must be finite, low under high")
+        for name in ("unread", "cut"):
+            number = getattr(self, name)
+            if number is not None and not isfinite(number):
+                raise ValueError(f"Rating({name}={number!r}): must be a finite number, or None")
         if self.unread is not None and self.cut is not None and self.unread < self.cut:
             raise ValueError(
                 f"Rating(unread={self.unread!r}, cut={self.cut!r}): an unread reply would prune its node; "
@@ -68,7 +73,7 @@ class Rating:
     @property
     def threshold(self) -> float | None:
         """The cut, on the scale of node values."""
-        return None if self.cut is None else self.cut * self.scale
+        return None if self.cut is None else _joined(self.cut, self.scale)
 
     def rate(self, families: Sequence[Family], keep: int | None) -> Generator[Sequence[Request], None, None]:
         """Yield the batches that give `families` their values; `keep` of all of them will be kept (None: all)."""
@@ -81,46 +86,58 @@ class Rating:
         yield self.requests([[node for node in family if node.id in close] for family in families])
 
     def requests(self, families: Sequence[Family], rater: str = "rate") -> list[Request]:
+        if self.together == "pairs":
+            return list(self._pairs([n.id for family in families for n in family], rater))
         groups: list[tuple[int, ...]]
         if self.together == "each":
             groups = [(n.id,) for family in families for n in family]
         elif self.together == "siblings":
             groups = [tuple(n.id for n in family) for family in families]
-        elif self.together == "level":
+        else:
             groups = [tuple(n.id for family in families for n in family)]
-        else:  # each comes first in about half of its pairs: a judge may prefer the first
-            ids = [n.id for family in families for n in family]
-            groups = [(a, b) if (i + j) % 2 else (b, a) for (i, a), (j, b) in combinations(enumerate(ids), 2)]
         if self.samples == 1:
             return [Rate(ids, 0, rater) for ids in groups if ids]
         return [Rate(ids, k, rater) for ids in groups if ids for k in range(self.samples)]
+
+    def _pairs(self, ids: list[int], rater: str) -> Iterator[Rate]:
+        """Every two nodes. Each comes first in about half of its pairs: a judge may prefer the first."""
+        for (i, a), (j, b) in combinations(enumerate(ids), 2):
+            for k in range(self.samples):
+                yield Rate((a, b) if (i + j + k) % 2 else (b, a), k, rater)
 
     def near_ties(self, nodes: Family, keep: int | None) -> set[int]:
         """The ids of the nodes that the cheap rater cannot tell apart where it matters."""
         assert self.near is not None
         rated = sorted((n for n in nodes if n.value is not None), key=value, reverse=True)
-        reach = self.near * self.scale
+        unrated = {n.id for n in nodes if n.value is None}  # whom the cheap rater lost, the dear one rates
+
+        def near(a: Node[Any, Any], b: Node[Any, Any]) -> bool:
+            return _joined(abs(value(a) - value(b)), 1) <= reach
+
+        reach = _joined(self.near, self.scale)
         if keep is None or len(rated) <= keep:
-            chosen = {
-                n.id for a, b in zip(rated, rated[1:], strict=False) if value(a) - value(b) <= reach for n in (a, b)
-            }
-        else:
-            edge = value(rated[keep - 1])
-            chosen = {n.id for n in rated if abs(value(n) - edge) <= reach}
-            if value(rated[keep - 1]) - value(rated[keep]) > reach:
-                chosen = set()  # the line between kept and dropped is clear
-        return chosen | {n.id for n in nodes if n.value is None}  # whom the cheap rater lost, the dear one rates
+            return unrated | {n.id for pair in pairwise(rated) if near(*pair) for n in pair}
+        if not near(rated[keep - 1], rated[keep]):
+            return unrated  # the line between kept and dropped is clear
+        return unrated | {n.id for n in rated if near(n, rated[keep - 1])}
 
     def add(self, node: Node[Any, Any], sample: float, verdict: str | None, rater: str = "rate") -> None:
-        """Fold one sample into the node's value, a running mean. A dear rating replaces a cheap one."""
+        """Fold one sample into the node's value. A dear rating replaces a cheap one."""
         if node.rater != rater:
-            node.rater, node.ratings, node.value = rater, 0, None
-        n = node.ratings
-        node.value = ((node.value or 0.0) * n + sample * self.scale) / (n + 1)
-        node.ratings = n + 1
+            node.rater, node.ratings, node.sampled, node.value = rater, 0, 0.0, None
+        node.ratings += 1
+        node.sampled += sample
+        node.value = _joined(node.sampled / node.ratings, self.scale)
         node.verdict = verdict
 
-    def lose(self, node: Node[Any, Any]) -> bool:
-        """Count a rating that never came; True if none of those asked about this node alone will."""
+    def lose(self, node: Node[Any, Any], rater: str = "rate") -> bool:
+        """Count a rating that never came; True if none will come about this node. A cheap one's loss is the dear's gain."""
+        if rater != "rate":
+            return False
         node.lost += 1
         return self.together == "each" and node.lost >= self.samples and node.value is None
+
+
+def _joined(mean: float, scale: int) -> float:
+    """A node's value. Rounded, so that neither ties nor the cut hang on the order of samples, by the last bit."""
+    return round(mean * scale, 12)

@@ -58,6 +58,7 @@ class Node(Generic[S, A]):
     reward: float = 0.0
     value: float | None = None
     ratings: int = 0  # readable ratings behind `value`
+    sampled: float = 0.0  # their sum, on the scale of one sample
     lost: int = 0  # ratings that never came
     verdict: str | None = None
     rater: str = ""  # who gave `value`: "rate", "cheap", or "" where code did
