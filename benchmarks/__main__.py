@@ -1,0 +1,69 @@
+"""`python -m benchmarks NAME [--data DIR] [--json]`.
+
+Exits with 0 if all that must be reached is, with 1 if not, with 2 for a misuse or where the data is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from .data import VARIABLE, DataMissing, folder
+from .report import Report
+
+# name -> what it measures, and whether it reads the data folder
+BENCHMARKS = {
+    "core": ("time of the search core per node", False),
+    "driver": ("time of the drivers per LM call", False),
+    "program": ("time per LM call of a whole program over a bare Predict's", False),
+    "wall": ("wall time over the ideal, with slow calls", False),
+    "imports": ("time to import thoughtree over the time to import dspy", False),
+    "stub": ("exact counts of a deterministic stand-in for a model", True),
+    "gpt4like": ("puzzles solved, and calls, under noise as GPT-4's", True),
+    "lies": ("a proposer that gets 30 % of its sums wrong", True),
+    "replay": ("GPT-4's recorded beam search, step by step", True),
+    "checked": ("GPT-4's recorded replies, with the checks in code on", True),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    names = list(BENCHMARKS) if options.name == "all" else [options.name]
+    try:
+        data = folder(options.data) if any(BENCHMARKS[name][1] for name in names) else None
+    except DataMissing as missing:
+        print(f"benchmarks: {missing}", file=sys.stderr)
+        return 2
+    reports: list[Report] = []
+    for name in names:
+        module = importlib.import_module(f".{name}", __package__)
+        reports.append(module.measure(data))
+        if not options.json:
+            reports[-1].show(Console())
+    if options.json:
+        found = [report.json() for report in reports]
+        print(json.dumps({"benchmarks": found} if options.name == "all" else found[0], ensure_ascii=False))
+    return 0 if all(report.met for report in reports) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:9} {about}" for name, (about, _) in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=[*BENCHMARKS, "all"], metavar="NAME", help="one of these, or all")
+    parser.add_argument("--data", type=Path, help=f"folder of recorded data (else data in {VARIABLE})")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
