@@ -38,7 +38,7 @@ def bare() -> Any:
 
 def program_threads(solve: TreeOfThoughts) -> float:
     started = perf_counter()
-    calls = solve(question=SHOWN["question"]).search.spent.calls
+    calls: int = solve(question=SHOWN["question"]).search.spent.calls
     assert calls == CALLS
     return (perf_counter() - started) / calls
 
@@ -54,7 +54,7 @@ def bare_threads(predict: Any) -> float:
 
 async def _program(solve: TreeOfThoughts) -> float:
     started = perf_counter()
-    calls = (await solve.acall(question=SHOWN["question"])).search.spent.calls
+    calls: int = (await solve.acall(question=SHOWN["question"])).search.spent.calls
     return (perf_counter() - started) / calls
 
 
