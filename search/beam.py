@@ -21,8 +21,8 @@ from .tree import PRUNED, A, Node, S, Tree
 class Beam(Knobs):
     """Expand every kept state of a level, rate all children, keep the best few.
 
-    width: states kept per level, the paper's b (None: all). branching: children proposed per state (None: all).
-    max_depth: levels.
+    width: states kept per level, the paper's b (None: all). branching: children proposed per state (None:
+    all). max_depth: levels.
     solved_threshold: end with a level whose best value reaches it. min_score: drop children valued under it.
     select: keep the "top" states, or "sample" them with probability proportional to value.
     stop: on a goal, "level" finishes the proposals of the level begun (the counts then do not depend on which
@@ -58,25 +58,25 @@ class Beam(Knobs):
         beam = [tree.root]
         for _ in range(self.max_depth):
             children = yield from expand(tree, beam, self.branching, rating, self.width)
-            beam = self._keep(prune(children, self.min_score), rng)
+            children = prune(children, self.min_score)
+            if self.solved_threshold is not None and any(value(c) >= self.solved_threshold for c in children):
+                return Ended.GOAL
+            beam = self._keep(children, rng)
             if not beam:
                 return None
-            if self.solved_threshold is not None and value(beam[0]) >= self.solved_threshold:
-                return Ended.GOAL
         return None
 
     def _keep(self, children: list[Node[S, A]], rng: Random) -> list[Node[S, A]]:
-        """The next level's beam, best first; the others are marked with the value that they fell short of."""
+        """The next level's beam, best first; the others are marked with what they fell short of, or as not drawn."""
         order = ranked(children, self.ties, rng)
         if self.width is None or len(order) <= self.width:
             return order
-        if self.select == "top":
-            kept, dropped = order[: self.width], order[self.width :]
-        else:
-            kept = ranked(sampled(order, self.width, rng), "age", rng)
-            dropped = [node for node in order if node not in kept]
-        for node in dropped:
-            node.status, node.reason = PRUNED, value(kept[-1])
+        if self.select == "sample":
+            drawn = {node.id for node in sampled(order, self.width, rng)}
+            order.sort(key=lambda node: node.id not in drawn)  # stable: the drawn first, each group best first
+        kept = order[: self.width]
+        for node in order[self.width :]:
+            node.status, node.reason = PRUNED, value(kept[-1]) if self.select == "top" else "not drawn"
         return kept
 
     def choose(self, tree: Tree[S, A]) -> Node[S, A]:

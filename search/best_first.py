@@ -93,7 +93,7 @@ class BestFirst(Knobs):
         """The most expansions and nodes of a run; None where they have no bound of their own."""
         from .estimate import most_expanded
 
-        return most_expanded(self.branching or moves, self.max_depth, None, self.expansions)
+        return most_expanded(self.branching or moves, self.max_depth, None, self.expansions, self.keep)
 
 
 class _Queue:

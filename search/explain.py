@@ -17,10 +17,13 @@ def _share(part: int, whole: int) -> str:
 
 
 def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, Any]], int]:
-    """Where code knows better: solvable nodes that were pruned, hopeless ones rated above the cut, nodes checked."""
+    """Where code knows better: solvable nodes that were pruned, hopeless ones rated in the scale's upper half above
+    the cut, and how many nodes were checked.
+    """
     if result.task is None:
         return [], [], 0
-    cut = result.rating.threshold
+    rating = result.rating
+    cut, high = rating.threshold, (rating.low + rating.high) / 2 * rating.scale
     lost: list[Node[Any, Any]] = []
     praised: list[Node[Any, Any]] = []
     checked = 0
@@ -33,8 +36,7 @@ def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, A
         checked += 1
         if truth and node.status is PRUNED:
             lost.append(node)
-        sure = result.rating.high * result.rating.scale
-        if not truth and node.value is not None and cut is not None and node.value > cut and node.value >= sure / 2:
+        elif not truth and node.value is not None and node.value >= high and (cut is None or node.value > cut):
             praised.append(node)
     return lost, praised, checked
 
@@ -43,10 +45,12 @@ def warnings(result: Result) -> Iterator[str]:
     alike, groups = result.collapsed
     if groups and alike * 2 >= groups:
         yield (
-            f"ratings hardly differ in {_share(alike, groups)} of the sibling groups: they steer little, and ties "
-            "were broken by age or seed; try another scale, samples > 1, or a vote"
+            f"ratings hardly differ in {_share(alike, groups)} of the sibling groups: they steer little, "
+            "and ties were broken by age or seed; try another scale, samples > 1, or a vote"
         )
     asked = max(1, result.spent.calls)
+    if result.failed * 5 >= asked:
+        yield f"failures: {result.failed} in {asked} calls; first: {result.first_error}"
     unread = sum(result.unread.values())
     if unread * 5 >= asked:
         yield f"replies that could not be read: {_share(unread, asked)} of the calls"
@@ -85,8 +89,8 @@ def _proposals(result: Result) -> Iterator[str]:
         yield f"Illegal proposals: {_share(sum(rules.values()), proposed)}; by rule: {listed}."
     if copies := result.duplicates():
         yield f"Duplicate proposals: {_share(copies, proposed)}."
-    if lost := sum(1 for n in result.tree if n.status is FAILED):
-        yield f"Failed nodes: {lost}; first error: {result.first_error}."
+    if failed := [n for n in result.tree if n.status is FAILED]:
+        yield f"Failed nodes: {len(failed)}; first error: {failed[0].reason}."
     if result.unread:
         listed = ", ".join(f"{role}: {count}" for role, count in result.unread.items())
         yield f"Replies that could not be read: {listed}."
@@ -120,18 +124,22 @@ def _spending(result: Result) -> Iterator[str]:
 
 def _advice(result: Result) -> str:
     """The one change that the counts speak for most."""
-    calls, proposed = max(1, result.spent.calls), max(1, len(result.tree) - 1)
+    proposed = max(1, len(result.tree) - 1)
     illegal = sum(result.rules_broken().values())
     lost, praised, checked = contradicted(result)
     alike, groups = result.collapsed
-    asked_to_rate = max(1, result.spent_by["rate"].calls) if "rate" in result.spent_by else 1
+
+    def unread(role: str) -> bool:  # a third of its calls
+        calls = result.spent_by[role].calls if role in result.spent_by else 0
+        return result.unread.get(role, 0) * 3 >= max(1, calls)
+
     if result.status is SearchStatus.SOLVED:
         return "nothing; if it was dear, try a smaller width or branching."
-    if result.ended is Ended.ERROR or result.failed * 3 >= calls:
+    if result.ended is Ended.ERROR or result.failed * 3 >= max(1, result.spent.calls):
         return f"the failing calls ({result.first_error})."
-    if result.unread.get("propose", 0) * 3 >= max(1, result.spent_by["propose"].calls if "propose" in result.spent_by else 1):
-        return "the proposals' format: most could not be read (look at the replies in the journal)."
-    if result.unread.get("rate", 0) * 3 >= asked_to_rate:
+    if unread("propose"):
+        return "the proposals' format: many could not be read (look at the replies in the journal)."
+    if unread("rate"):
         return "the ratings' format: many could not be read (another scale, or a model that follows it)."
     if illegal * 2 >= proposed:
         return "the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
@@ -142,7 +150,8 @@ def _advice(result: Result) -> str:
     if groups and alike * 2 >= groups:
         return "the rating scale: nearly all values are equal; rank by vote or pairs instead."
     if result.duplicates() * 2 >= proposed:
-        return "the proposals' variety: most are duplicates; ask for fewer, or sample at a higher temperature."
-    if result.ended in (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES, Ended.EXPANSIONS):
+        return "the proposals' variety: most are duplicates; ask for fewer, or sample at more temperature."
+    spent = (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES, Ended.EXPANSIONS)
+    if result.ended in spent:
         return f"the budget: the search ended for {result.ended} with states left to expand."
     return "the search's size: raise branching, then width or max_depth."

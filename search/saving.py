@@ -16,15 +16,32 @@ from .result import Describes, SearchResult
 from .tree import Node, NodeStatus, Tree
 
 FORMAT = "thoughtree.result/1"
-NODE_FIELDS = (
-    "depth reward value prior ratings lost verdict rater missed visits total reason observation answer".split()
-)
-JSON = (str, int, float, bool, list, dict, type(None))
+# What a node's row holds beside its id, parent, status, action, state: only what differs from a new node's.
+NODE_FIELDS = {
+    "reward": "number",
+    "value": "number or none",
+    "prior": "number",
+    "ratings": "count",
+    "sampled": "number",
+    "lost": "count",
+    "verdict": "text or none",
+    "rater": "text",
+    "missed": "flag",
+    "visits": "count",
+    "total": "number",
+    "reason": "any",
+    "observation": "any",
+    "answer": "object or none",
+}
+DEFAULTS = {f.name: f.default for f in fields(Node)}
 
 
 def save(result: SearchResult[Any, Any], path: Path) -> None:
     """Write whole or not at all: a crash leaves the old file."""
-    text = json.dumps(dump(result), ensure_ascii=False, allow_nan=False, default=_refuse)
+    try:
+        text = json.dumps(dump(result), ensure_ascii=False, allow_nan=False, default=_refuse)
+    except ValueError as error:  # a NaN, or a state that holds itself
+        raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text, encoding="utf-8", errors="backslashreplace")
     partial.replace(path)
@@ -32,7 +49,8 @@ def save(result: SearchResult[Any, Any], path: Path) -> None:
 
 def _refuse(value: Any) -> Any:
     raise TypeError(
-        f"SearchResult.save: {type(value).__name__} value {value!r} is not JSON; give the task `dump` and `load` hooks"
+        f"SearchResult.save: {type(value).__name__} value {value!r} is not JSON; "
+        "give the task `dump` and `load` hooks"
     )
 
 
@@ -48,9 +66,9 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
             if task is not None:
                 row["text"] = task.render(node.state)
         for name in NODE_FIELDS:
-            value = getattr(node, name)
-            if value not in (None, 0, 0.0, "", False) or name == "value":
-                row[name] = None if isinstance(value, float) and not isfinite(value) else _plain(value)
+            value, default = getattr(node, name), DEFAULTS[name]
+            if value is not default and (type(value) is not type(default) or value != default):
+                row[name] = _plain(value)
         nodes.append(row)
     return {
         "format": FORMAT,
@@ -83,8 +101,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(v) for v in cast("tuple[Any, ...]", value)]
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in cast("dict[Any, Any]", value).items()}
-    return value if isinstance(value, JSON) else str(value)
+        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    return value if plain else str(value)
 
 
 def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
@@ -97,32 +116,32 @@ def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
         raise ValueError(f"{path}: not a saved search result (format {found!r}, expected {FORMAT!r})")
     try:
         return _read(cast("dict[str, Any]", data), task)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path}: a damaged search result ({type(error).__name__}: {error})") from error
 
 
 def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any]:
     tree = _read_tree(data["nodes"], task)
-    tree.lessons.extend(str(lesson) for lesson in data["lessons"])
-    if not 0 <= data["best"] < len(tree):
-        raise ValueError(f"best is node {data['best']!r} of {len(tree)}")
-    plain = {f.name for f in fields(SearchResult)} & {"failed", "errors", "clamped", "seconds", "unfinished"}
+    tree.lessons.extend(_checked("lesson", lesson, "text") for lesson in data["lessons"])
+    best = _checked("best", data["best"], "count")
+    if best >= len(tree):
+        raise ValueError(f"best is node {best} of {len(tree)}")
+    kinds = {"failed": "count", "clamped": "count", "seconds": "number", "unfinished": "count"}
+    kinds |= {"answer": "object or none", "reward": "number or none", "feedback": "text or none"}
     return SearchResult(
         status=SearchStatus(data["status"]),
         ended=None if data["ended"] is None else Ended(data["ended"]),
-        best=tree[data["best"]],
+        best=tree[best],
         tree=tree,
-        spent=Usage(**data["spent"]),
-        spent_by={role: Usage(**usage) for role, usage in data["spent_by"].items()},
-        unread=dict(data["unread"]),
+        spent=_usage(data["spent"]),
+        spent_by={role: _usage(usage) for role, usage in data["spent_by"].items()},
+        unread=_counts("unread", data["unread"]),
+        errors=_counts("errors", data["errors"]),
         rating=Rating(**data["rating"]),
-        controller=dict(data["controller"]),
-        answer=data["answer"],
-        reward=data["reward"],
-        feedback=data["feedback"],
+        controller=dict(_checked("controller", data["controller"], "object")),
         task=task,
-        explained=tuple(str(line) for line in data["explained"]),
-        **{name: data[name] for name in plain},
+        explained=tuple(_checked("explained", line, "text") for line in data["explained"]),
+        **{name: _checked(name, data[name], kind) for name, kind in kinds.items()},
     )
 
 
@@ -133,11 +152,42 @@ def _read_tree(rows: list[dict[str, Any]], task: Describes | None) -> Tree[Any, 
 
     tree: Tree[Any, Any] = Tree(state(rows[0]))
     for i, row in enumerate(rows):
-        if row["id"] != i or (i and not 0 <= row["parent"] < i):
+        if row["id"] != i or (i and _checked("parent", row["parent"], "count") >= i):
             raise ValueError(f"node {row['id']!r} at place {i}, with parent {row['parent']!r}")
         node: Node[Any, Any] = tree.add(tree[row["parent"]], row["action"]) if i else tree.root
         node.state, node.status = state(row), NodeStatus(row["status"])
-        for name in NODE_FIELDS:
-            if name in row and name != "depth":
-                setattr(node, name, row[name])
+        for name, kind in NODE_FIELDS.items():
+            if name in row:
+                setattr(node, name, _checked(name, row[name], kind))
     return tree
+
+
+def _checked(name: str, value: Any, kind: str) -> Any:
+    """`value`, if it is of that kind. ValueError otherwise: a damaged file is found as it is read."""
+    if value is None and kind.endswith(" or none"):
+        return value
+    match kind.removesuffix(" or none"):
+        case "number":
+            right = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        case "count":
+            right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        case "text":
+            right = isinstance(value, str)
+        case "flag":
+            right = isinstance(value, bool)
+        case "object":
+            right = isinstance(value, dict)
+        case _:
+            right = True
+    if not right:
+        raise ValueError(f"{name} is {value!r}, which is no {kind}")
+    return value
+
+
+def _usage(data: dict[str, Any]) -> Usage:
+    kinds = {"calls": "count", "tokens": "count", "cost": "number", "seconds": "number"}
+    return Usage(**{name: _checked(name, data[name], kind) for name, kind in kinds.items()})
+
+
+def _counts(name: str, data: dict[str, Any]) -> dict[str, int]:
+    return {key: _checked(name, count, "count") for key, count in data.items()}

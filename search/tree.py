@@ -43,7 +43,7 @@ PRUNED, DUPLICATE, ILLEGAL, FAILED = (
 class Node(Generic[S, A]):
     """One node. `state` is None until stepped, `value` is None until rated.
 
-    reason: pruned: the value that it fell short of; duplicate: the id of the node met first;
+    reason: pruned: the value that it fell short of, or "not drawn"; duplicate: the id of the node met first;
     illegal: the rule; failed: the error; expanded or terminal: what its reply could not give, if anything.
     """
 
