@@ -15,8 +15,6 @@ from .shown import NodeView
 class Answer(dspy.Module):
     """One LM call that answers from the steps taken; without any, a direct answer."""
 
-    calls = 1
-
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
         self.predict = dspy.Predict(compose(user, signatures.Answer, notes=notes, answers=True))
@@ -38,7 +36,7 @@ def typed(user: type[dspy.Signature], name: str, value: Any) -> Any:
 
 
 def from_text(user: type[dspy.Signature], text: str) -> dict[str, Any] | None:
-    """The output fields that a final thought states: of one field, its text; None where it does not fit the type."""
+    """The output fields that a final thought states: one field, of its type; else None."""
     if len(user.output_fields) != 1:
         return None
     (name,) = user.output_fields

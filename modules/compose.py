@@ -11,10 +11,14 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
     """The user's signature, else the task's. ValueError if neither has one, or a name is not to be had."""
     found = signature if signature is not None else getattr(task, "signature", None)
     if found is None:
-        raise ValueError("signature=None: give one, as in TreeOfThoughts('question -> answer'), or a task that has one")
+        raise ValueError(
+            "signature=None: give one, as in TreeOfThoughts('question -> answer'), or a task that has one"
+        )
     made: type[dspy.Signature] = dspy.Signature(found) if isinstance(found, str) else found
     if not (isinstance(made, type) and issubclass(made, dspy.Signature)):
-        raise TypeError(f"signature={signature!r}: must be a string like 'question -> answer' or a dspy.Signature class")
+        raise TypeError(
+            f"signature={signature!r}: must be a string like 'question -> answer' or a dspy.Signature class"
+        )
     if not made.input_fields or not made.output_fields:
         raise ValueError(f"signature={signature!r}: needs at least one input and one output field")
     for name in made.output_fields:
@@ -34,9 +38,10 @@ def compose(
 ) -> type[dspy.Signature]:
     """`role`'s signature for `user`'s problems.
 
-    Fields in order: the user's inputs (types kept; the same for a whole search, so that a provider's prompt cache
-    hits), the role's inputs, then its outputs, or the user's own where `answers`. notes: what the task adds to the
-    instructions. leave_out: role inputs that say nothing here. descriptions: of role fields, where they hang on a scale.
+    Fields in order: the user's inputs (types kept; the same for a whole search, so that a provider's prompt
+    cache hits), the role's inputs, then its outputs, or the user's own where `answers`. notes: what the task
+    adds to the instructions. leave_out: role inputs that say nothing here. descriptions: of role fields,
+    where they hang on a scale.
     """
     fields: dict[str, tuple[Any, Any]] = {}
     for name, info in user.input_fields.items():
@@ -46,7 +51,9 @@ def compose(
         if name in leave_out:
             continue
         if name in fields:
-            raise ValueError(f"signature: the input field {name!r} is also a field of the search's own; rename it")
+            raise ValueError(
+                f"signature: the input field {name!r} is also a field of the search's own; rename it"
+            )
         fields[name] = info.annotation, info
     if answers:
         for name, info in user.output_fields.items():

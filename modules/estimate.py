@@ -23,9 +23,9 @@ USUAL = {"propose": (600, 350), "rate": (500, 150), "answer": (600, 150)}
 class Estimate:
     """The most of everything, retries left out.
 
-    expansions, evaluations: nodes expanded and nodes rated. calls, tokens, cost: per role; cost in dollars, None where
-    no price was given. each: dollars of one call, per role. bounded: False where nothing bounds the search but its budget.
-    warning: set if this exceeds the program's budget.
+    expansions, evaluations: nodes expanded and nodes rated. calls, tokens, cost: per role; cost in dollars,
+    None where no price was given. each: dollars of one call, per role. bounded: False where nothing bounds
+    the search but its budget. warning: set if this exceeds the program's budget.
     """
 
     expansions: int
@@ -60,10 +60,10 @@ def estimate(
 ) -> Estimate:
     """The most that one call of `program` can make.
 
-    tokens: tokens in and out of one call, per role ("propose", "rate", "answer"). price: dollars per million tokens
-    (in, out), one for all or one per role. measured: a SearchResult whose means per call are used instead of `tokens`
-    (its prompts and replies are not told apart, so they count as tokens in). moves: the most children of a node, where
-    branching is None.
+    tokens: tokens in and out of one call, per role ("propose", "rate", "answer"). price: dollars per million
+    tokens (in, out), one for all or one per role. measured: a SearchResult whose means per call are used
+    instead of `tokens` (its prompts and replies are not told apart, so they count as tokens in). moves: the
+    most children of a node, where branching is None.
     """
     plan = program.plan
     most = plan.controller.most(moves)
@@ -73,7 +73,10 @@ def estimate(
     used = {role: round(sum(per_call[role]) * count) for role, count in calls.items()}
     each = None
     if price is not None:
-        each = {role: _dollars(per_call[role], price[role] if isinstance(price, Mapping) else price) for role in calls}
+        each = {
+            role: _dollars(per_call[role], price[role] if isinstance(price, Mapping) else price)
+            for role in calls
+        }
     cost = None if each is None else {role: each[role] * count for role, count in calls.items()}
     found = Estimate(expansions, evaluations, calls, used, cost, each, most is not None, None)
     warning = _over(program, found)
@@ -99,7 +102,7 @@ def _calls(program: TreeOfThoughts, expansions: int, evaluations: int) -> dict[s
 
 
 def _ratings(plan: Any, expansions: int, evaluations: int) -> int:
-    """Requests for ratings, one sample each. Of a level together: one a level; of pairs: every two of a level."""
+    """Requests for ratings, one sample each: a node, an expansion, a level, or two nodes of a level."""
     together = MODES.get(plan.rate, "each")
     depth, width = plan.controller.max_depth, getattr(plan.controller, "width", None)
     if together == "siblings":
@@ -130,7 +133,7 @@ def _over(program: TreeOfThoughts, found: Estimate) -> str | None:
         ("cost", found.total_cost, budget.cost),
     ):
         if ceiling is not None and most is not None and most > ceiling:
-            return f"this search can want {most:g} {name}, and its budget is {ceiling:g}: it may end before it is done"
+            return f"this search can want {most:g} {name}, and its budget is {ceiling:g}: it may end early"
     if not found.bounded and budget.calls is None:
         return "nothing bounds this search: give branching or moves a number, or the budget a ceiling"
     return None

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
+from dspy.adapters.utils import annotation_allows_none
 
-from ..search.protocol import Answered, Illegal, Stepped
+from ..search.protocol import Answered, Illegal, Stepped, Unread
 from ..search.tree import Node
 from ..tasks import stepping
 from .answer import from_text, typed
@@ -34,7 +35,7 @@ class Finisher:
         return self.mode == "lm" or (self.mode == "auto" and self.fields(node) is None)
 
     def fields(self, node: Node[Any, Any]) -> dict[str, Any] | None:
-        """The output fields that code can tell from `node`: its own, the task's, or what its last thought states."""
+        """The output fields that code can tell: the node's own, the task's, or what its last thought states."""
         if node.answer is not None:
             return node.answer
         if node.state is None or not node.id:
@@ -48,7 +49,7 @@ class Finisher:
         return from_text(self.user, stated) if stated else None
 
     def candidate(self, path: list[str]) -> dict[str, Any]:
-        """Fields for a best candidate that nobody has turned into an answer: its text where that fits the type."""
+        """Fields for a candidate that nobody turned into an answer: its text where that fits the type."""
         if self.mode == "path" or (self.mode != "auto" and path):
             text = "\n".join(path)
         else:
@@ -83,6 +84,14 @@ class Finisher:
             observation=feedback,
         )
 
+    def read(self, prediction: Any) -> Answered | Unread:
+        """A model's answer, judged. Unread where a field is missing that must be there."""
+        fields = {name: prediction.get(name) for name in self.user.output_fields}
+        for name, info in self.user.output_fields.items():
+            if fields[name] is None and not annotation_allows_none(info.annotation):
+                return Unread(str({name: value for name, value in fields.items() if value is not None}))
+        return self.judged(fields)
+
     def judged(self, fields: dict[str, Any]) -> Answered:
         """A model's answer, checked by the task and by the reward function, if there are any."""
         verified, rule, score, feedback = False, None, None, None
@@ -91,8 +100,14 @@ class Finisher:
                 verdict = stepping.given(self.task, "check", self.task.check(fields))
             except Illegal as illegal:
                 verdict = illegal
-            verified = verdict is True
-            rule = None if verified else verdict.rule if isinstance(verdict, Illegal) else "the task refuses this answer"
+            verified = not isinstance(verdict, Illegal) and bool(verdict)
+            rule = (
+                None
+                if verified
+                else verdict.rule
+                if isinstance(verdict, Illegal)
+                else "the task refuses this answer"
+            )
         if self.reward is not None and rule is None:
             score, feedback = self.reward.judge(self.inputs, fields)
             verified = score >= self.reward.threshold

@@ -12,6 +12,7 @@ import dspy
 from pydantic import TypeAdapter
 
 from ..search import Codec, Journal
+from .about import describe
 
 if TYPE_CHECKING:
     from .session import Session
@@ -46,22 +47,19 @@ def header(session: Session) -> dict[str, Any]:
     }
 
 
-def describe(task: Any) -> str:
-    """A task by its class and settings, the same in every process."""
-    kind = type(task)
-    settings = task.config() if hasattr(task, "config") else {}
-    return f"{kind.__module__}:{kind.__qualname__}" + (json.dumps(settings, sort_keys=True, default=str) if settings else "")
-
-
 def _role(predictor: dspy.Predict) -> str:
     signature = predictor.signature
-    fields = {name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()}
+    fields = {
+        name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()
+    }
     demos = [dict(demo) if isinstance(demo, dict) else demo.toDict() for demo in predictor.demos]
     return digest([signature.instructions, fields, demos])
 
 
 def digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, default=str).encode("utf-8", "backslashreplace")
+    ).hexdigest()[:16]
 
 
 def codec(session: Session) -> Codec:
@@ -72,7 +70,9 @@ def codec(session: Session) -> Codec:
         return {name: _json(value) for name, value in given.items()}
 
     def load_fields(given: dict[str, Any]) -> dict[str, Any]:
-        return {name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields}
+        return {
+            name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields
+        }
 
     return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
 

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..search.protocol import FREE, Answer, Ask, Failed, Illegal, Outcome, Propose, Proposed, Rate, Rated, Reply, Step
+import dspy
+
+from ..search.protocol import (
+    FREE,
+    Answer,
+    Ask,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reply,
+    Request,
+    Step,
+    Unread,
+)
 from ..search.tree import Tree
 from ..tasks import stepping
 from . import own
 from .finish import Finisher
+from .own import calls_of
 from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
-from .sampling import chosen, sampling
+from .sampling import chosen, more_room, sampling
 from .shown import NodeView, view
 
 
@@ -27,19 +44,34 @@ class Job:
     acall: Callable[[], Awaitable[Any]] | None
     read: Callable[[Any], Outcome]
     calls: int
+    read_cut: Callable[[Any], Outcome] | None = None  # of a reply that the token limit cut; None: the same
     config: dict[str, Any] = field(default_factory=dict[str, Any])  # of the LM call
     model: str = ""
+
+
+def unread_cut(prediction: Any) -> Outcome:
+    """A rating or an answer that ends in the middle says nothing that can be relied on."""
+    return Unread("\n".join(str(value) for value in prediction.toDict().values() if value is not None))
 
 
 class Jobs:
     """The answers of one call of a program: its roles, with this call's inputs, task and LMs."""
 
     def __init__(
-        self, program: Any, plan: Plan, task: Any, inputs: dict[str, Any], finisher: Finisher, gated: Callable[[Any], Any]
+        self,
+        program: Any,
+        plan: Plan,
+        task: Any,
+        inputs: dict[str, Any],
+        finisher: Finisher,
+        gated: Callable[[Any], Any],
+        per_prediction: int,
     ) -> None:
         self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
-        self.finisher, self._gated = finisher, gated
+        self.finisher, self._gated, self._per_prediction = finisher, gated, per_prediction
         self.refused: set[str] = set()  # models that take no temperature
+        self.cut: set[Request] = set()  # requests whose last reply the token limit cut
+        self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
         self.originals: dict[int, Any] = {}  # of predictors that are called as copies, by the copy's id
         self._behind: dict[int, Any] = {}  # modules of the user's own whose bound LMs are behind the gate
 
@@ -51,7 +83,7 @@ class Jobs:
         if isinstance(request, Rate):
             return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
         if isinstance(request, Answer):
-            return self._answer(ask.attempt, view(tree, request.node, self.task))
+            return self._answer(request, ask.attempt, view(tree, request.node, self.task))
         assert isinstance(request, Step)
         return self._step(request, tree)
 
@@ -60,24 +92,37 @@ class Jobs:
         if self.plan.propose == "moves":
             return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
         if program.propose_fn is not None:
-            return self._function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
+            return self._function(
+                program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n)
+            )
         role = program.propose
         if self.plan.propose == "own":
             fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
             return self._module(role, fields, lambda given: proposed(given, n))
         independent = self.plan.propose == "samples"
         fields = {**inputs, **role.render(node, n)}
-        return self._role(role, program.propose_lm, fields, request.sample, attempt, independent, lambda p: role.read(p, n))
+        return self._role(
+            request,
+            attempt,
+            role,
+            program.propose_lm,
+            fields,
+            read=lambda given: role.read(given, n),
+            read_cut=lambda given: role.read_cut(given, n),
+            independent=independent,
+        )
 
     def _rate(self, request: Rate, attempt: int, nodes: list[NodeView]) -> Job | Reply:
         program, inputs, count = self.program, self.inputs, len(nodes)
         lm = program.rate_lm
         if request.rater == "cheap":
-            if callable(program.cheap_rate) and not hasattr(program.cheap_rate, "kwargs"):
+            if not isinstance(program.cheap_rate, dspy.BaseLM):
                 return self._rated_by(program.cheap_rate, nodes)
             lm = program.cheap_rate
         elif self.plan.rate == "code":
-            return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True)
+            return Reply(
+                Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True
+            )
         elif program.value_fn is not None:
             (node,) = nodes
             fn = program.value_fn
@@ -92,7 +137,13 @@ class Jobs:
             return self._module(role, fields, lambda given: own.rated_by_module(given, self.plan.scale))
         fields = {**inputs, **role.render(nodes)}
         return self._role(
-            role, lm, fields, request.sample, attempt, self.plan.samples > 1, lambda p: role.read(p, count)
+            request,
+            attempt,
+            role,
+            lm,
+            fields,
+            read=lambda given: role.read(given, count),
+            independent=self.plan.samples > 1,
         )
 
     def _rated_by(self, fn: Any, nodes: list[NodeView]) -> Job:
@@ -101,15 +152,13 @@ class Jobs:
             fn, (dict(self.inputs), nodes), lambda given: own.rated_by_function(given, count, _name(fn))
         )
 
-    def _answer(self, attempt: int, node: NodeView) -> Job:
+    def _answer(self, request: Answer, attempt: int, node: NodeView) -> Job:
         role, finisher = self.program.answer, self.finisher
-
-        def read(prediction: Any) -> Outcome:
-            return finisher.judged({name: prediction.get(name) for name in finisher.user.output_fields})
-
-        calls = finisher.reward.calls if finisher.reward is not None else 0
         fields = {**self.inputs, **role.render(node)}
-        return self._role(role, self.program.answer_lm, fields, 0, attempt, False, read, extra=calls)
+        extra = finisher.reward.calls if finisher.reward is not None else 0
+        return self._role(
+            request, attempt, role, self.program.answer_lm, fields, read=finisher.read, extra=extra
+        )
 
     def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:
         """A step is code, unless it states an answer that a reward function has to ask a model about."""
@@ -122,26 +171,40 @@ class Jobs:
 
     def _role(
         self,
+        request: Request,
+        attempt: int,
         role: Any,
         own_lm: Any,
         fields: dict[str, Any],
-        sample: int,
-        attempt: int,
-        independent: bool,
+        *,
         read: Callable[[Any], Outcome],
+        read_cut: Callable[[Any], Outcome] = unread_cut,
+        independent: bool = False,
         extra: int = 0,
     ) -> Job:
-        predict = role.predict
-        lm = self._gated(chosen(predict.lm, own_lm, _configured()))
-        config = sampling(lm, sample, attempt, independent, self.refused)
+        """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it."""
+        predict, lm = role.predict, self._lm(role, own_lm, request)
+        config = sampling(lm, getattr(request, "sample", 0), attempt, independent, self.refused)
+        if attempt and request in self.cut:
+            config |= more_room(lm)
         return Job(
             lambda: predict(**fields, lm=lm, config=config),
             lambda: predict.acall(**fields, lm=lm, config=config),
             read,
-            role.calls + extra,
+            calls_of(role, self._per_prediction) + extra,
+            read_cut,
             config,
             lm.model,
         )
+
+    def _lm(self, role: Any, own_lm: Any, request: Request) -> Any:
+        """The LM that the role calls, behind the gate; chosen once, as a choice may be a new copy."""
+        key = id(role), id(own_lm)
+        if key not in self._lms:
+            cheap = isinstance(request, Rate) and request.rater == "cheap"
+            lm = chosen(role.predict.lm, own_lm, dspy.settings.lm, cheap=cheap)
+            self._lms[key] = self._gated(lm)
+        return self._lms[key]
 
     def _gated_module(self, module: Any) -> Any:
         """`module`, or a copy of it where predictors have LMs of their own: those too must pass the gate."""
@@ -159,35 +222,30 @@ class Jobs:
 
     def _module(self, module: Any, fields: dict[str, Any], read: Callable[[Any], Outcome]) -> Job:
         module = self._gated_module(module)
-        asynchronous = type(module).aforward is not None if hasattr(type(module), "aforward") else False
         return Job(
             lambda: module(**fields),
-            (lambda: module.acall(**fields)) if asynchronous else None,
+            (lambda: module.acall(**fields)) if hasattr(type(module), "aforward") else None,
             read,
-            own.calls_of(module),
+            calls_of(module, self._per_prediction),
         )
 
     def _function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:
-        if inspect.iscoroutinefunction(fn):
-            return Job(lambda: _not_here(fn), lambda: fn(*args), read, own.calls_of(fn))
-        return Job(lambda: fn(*args), None, read, own.calls_of(fn))
+        return Job(
+            lambda: fn(*args), (lambda: fn(*args)) if own.is_coroutine(fn) else None, read, calls_of(fn)
+        )
 
-
-def _configured() -> Any:
-    import dspy
-
-    lm = dspy.settings.lm
-    if lm is None:
-        raise ValueError("no LM is configured: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')), or pass propose_lm=")
-    return lm
+    def refuse_coroutines(self) -> None:
+        """TypeError for a coroutine function in a program that is not awaited."""
+        for name in ("propose_fn", "rate_fn", "value_fn", "cheap_rate"):
+            fn = getattr(self.program, name)
+            if own.is_coroutine(fn):
+                raise TypeError(
+                    f"{_name(fn)} is a coroutine function: await program.acall(...), or give an ordinary one"
+                )
 
 
 def _name(fn: Any) -> str:
     return getattr(fn, "__name__", type(fn).__name__)
-
-
-def _not_here(fn: Any) -> Any:
-    raise TypeError(f"{_name(fn)} is a coroutine function: await program.acall(...), or give an ordinary function")
 
 
 def refusal_of_temperature(model: str) -> Failed:

@@ -1,46 +1,58 @@
-"""A program from its saved JSON alone. Nothing in the file is run; a task of the user's own is imported on consent."""
+"""A program from its saved JSON alone. Nothing in it is run; a task of the user's is imported on consent."""
 
 from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import dspy
 
 from ..tasks import Task
+from .about import signature_of
 from .plan import FORMAT, Plan
 from .tree_of_thoughts import TreeOfThoughts
 
 OURS = "thoughtree."
 
 
-def load(path: str | Path, *, task: Task[Any, Any] | None = None, allow_task_import: bool = False, **given: Any) -> Any:
+def load(
+    path: str | Path,
+    *,
+    task: Task[Any, Any] | None = None,
+    allow_task_import: bool = False,
+    custom_types: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> TreeOfThoughts:
     """The program that `program.save(path)` wrote: signature, controller, budget, prompts and demos.
 
-    task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import: import a
-    task class from outside thoughtree by the path in the file; only for files that you trust. given: constructor
-    arguments that are never saved (propose_lm, reward_fn, a propose function, `custom_types` for the signature, ...).
+    task: the task to use; needed where the saved one has settings that its class cannot tell.
+    allow_task_import: import a task class from outside thoughtree by the path in the file; only for files
+    that you trust. custom_types: what the signature's own types are, by name. given: constructor arguments
+    that are never saved (propose_lm, reward_fn, a propose function, ...), or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
     """
     state = _state(Path(path))
     settings = state["settings"]
-    plan = Plan.load(_field(path, settings, "plan"))
+    plan = _plan(path, settings)
     if task is None:
         task = _task(path, _field(path, settings, "task"), allow_task_import)
-    types = given.pop("custom_types", None)
+    signature = given.pop("signature", None) or _signature(path, settings, custom_types)
     arguments = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
     for name in ("propose", "rate"):
         if arguments[name] == "own":
             del arguments[name]
             if name not in given and not (name == "rate" and "value_fn" in given):
-                raise ValueError(f"{path}: saved with a {name} of the user's own, which is not in the file; give {name}=")
-    program = TreeOfThoughts(_signature(path, settings, types), task=task, **{**arguments, **given})
+                raise ValueError(
+                    f"{path}: saved with a {name} of the user's own, which is not in the file; give {name}="
+                )
     try:
+        program = TreeOfThoughts(signature, task=task, **{**arguments, **given})
         program.load_state(state)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path}: a damaged program ({type(error).__name__}: {error})") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be loaded ({type(error).__name__}: {error})") from error
     return program
 
 
@@ -65,18 +77,19 @@ def _field(path: Any, settings: dict[str, Any], name: str) -> Any:
     return settings[name]
 
 
-def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Signature]:
-    """From names and types as text, which DSPy's own parser reads; it evaluates nothing."""
-
-    def side(name: str) -> str:
-        return ", ".join(f"{field}: {kind.replace('typing.', '')}" for field, kind in _field(path, settings, name).items())
-
-    text = f"{side('inputs')} -> {side('outputs')}"
+def _plan(path: Any, settings: dict[str, Any]) -> Plan:
     try:
-        return dspy.Signature(text, _field(path, settings, "instructions"), custom_types=types)
-    except Exception as error:
+        return Plan.load(_field(path, settings, "plan"))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path}: its settings cannot be read ({error})") from error
+
+
+def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Signature]:
+    try:
+        return signature_of(settings, types)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
-            f"{path}: the signature {text!r} cannot be built ({error}); give custom_types={{'Name': type}}"
+            f"{path}: its signature cannot be built ({error}); give custom_types={{'Name': type}} or signature="
         ) from error
 
 
@@ -85,8 +98,8 @@ def _task(path: Any, described: str, allowed: bool) -> Task[Any, Any]:
     module, _, attribute = name.partition(":")
     if not module.startswith(OURS) and not allowed:
         raise ValueError(
-            f"{path}: its task is {name}, whose import would run code; give task=..., or allow_task_import=True if you "
-            "trust the file"
+            f"{path}: its task is {name}, whose import would run code; give task=..., or "
+            "allow_task_import=True if you trust the file"
         )
     try:
         found: Any = importlib.import_module(module)
@@ -96,5 +109,8 @@ def _task(path: Any, described: str, allowed: bool) -> Task[Any, Any]:
         raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ValueError(f"{path}: {name} is no task; give task=...")
-    made: Task[Any, Any] = found(**(json.loads("{" + settings) if settings else {}))
+    try:
+        made: Task[Any, Any] = found(**(json.loads("{" + settings) if settings else {}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: its task {name} cannot be made again ({error}); give task=...") from error
     return made

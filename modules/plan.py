@@ -10,6 +10,7 @@ from dspy.predict.parameter import Parameter
 
 from ..search import DFS, Beam, BestFirst, Budget
 from ..search.knobs import knob
+from .about import SAME
 from .rate import MODES
 from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
 
@@ -23,14 +24,15 @@ DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slow
 class Plan:
     """One program's knobs.
 
-    controller: DFS, Beam or BestFirst. budget: ceilings of one call (None: 100 calls for DFS, else none but the
-    controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each), "moves" (the
-    task's, no model), or "own" (the program was given a function or module). rate: "value", "siblings", "vote", "pairs",
-    "code" (the task's value), or "own". scale, samples, join: of a rating. near: a cheap rater asks first, and the dear
-    one only about near ties, this close in value. answer: "auto" (code where it can, else one closing call), "lm",
-    or "path". first: "answer" makes one direct answer the first candidate. threshold: the reward that verifies an answer.
-    on_failure: "best" or "raise". concurrency: calls in flight. seed: for ties and sampling.
-    retries: how often a call that may go through later is tried again. history: keep DSPy's history as well.
+    controller: DFS, Beam or BestFirst. budget: ceilings of one call (None: 100 calls for DFS, else none but
+    the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
+    "moves" (the task's, no model), or "own" (the program was given a function or module). rate: "value",
+    "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. near:
+    a cheap rater asks first, and the dear one only about near ties, this close in value. answer: "auto" (code
+    where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
+    candidate. threshold: the reward that verifies an answer. on_failure: "best" or "raise". concurrency:
+    calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
+    again. history: keep DSPy's history as well.
     """
 
     controller: Any = field(default_factory=Beam)
@@ -51,7 +53,8 @@ class Plan:
     history: bool = False
 
     def __post_init__(self) -> None:
-        if not all(hasattr(self.controller, name) for name in ("routines", "choose", "dedupe", "stop")):
+        whole = all(hasattr(self.controller, name) for name in ("routines", "choose", "dedupe", "stop"))
+        if not whole or isinstance(self.controller, type):
             raise TypeError(
                 f"controller={self.controller!r}: must be a controller such as Beam(), DFS() or BestFirst(); "
                 "a class is called first"
@@ -143,14 +146,14 @@ def load_scale(state: Mapping[str, Any]) -> Scale:
 
 
 class Settings(Parameter):  # type: ignore[misc]
-    """A program's plan as DSPy sees it: saved, loaded, deep-copied and reset with the program, alone or in a pipeline."""
+    """A program's plan as a DSPy parameter: saved, loaded and copied with it, alone or in a pipeline."""
 
     def __init__(self, plan: Plan, about: Mapping[str, Any]) -> None:
-        self.plan = self._given = plan
-        self.about = dict(about)  # program, its fields, its task: what must be the same on loading
+        self.plan = plan
+        self.about = dict(about)
 
     def reset(self) -> None:
-        self.plan = self._given
+        """Nothing: `reset_copy` takes back what was learned, and a pipeline's width is none of that."""
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         return {"format": FORMAT, **self.about, "plan": self.plan.dump()}
@@ -158,10 +161,17 @@ class Settings(Parameter):  # type: ignore[misc]
     def load_state(self, state: Any, **_: Any) -> Settings:
         if not isinstance(state, Mapping) or state.get("format") != FORMAT:
             found = state.get("format") if isinstance(state, Mapping) else type(state).__name__
-            raise ValueError(f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})")
-        for name, now in self.about.items():
-            if state.get(name) != now:
-                raise ValueError(f"saved from another program: its {name} is {state.get(name)!r}, this one's {now!r}")
+            raise ValueError(
+                f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})"
+            )
+        for name in SAME:
+            if state.get(name) != self.about[name]:
+                raise ValueError(
+                    f"saved from another program: its {name} is {state.get(name)!r}, "
+                    f"this one's {self.about[name]!r}"
+                )
+        if not isinstance(state.get("plan"), Mapping):
+            raise ValueError("damaged settings of a thoughtree program: they have no plan")
         plan = Plan.load(state["plan"])
         for name in STRUCTURE:
             if getattr(plan, name) != getattr(self.plan, name):

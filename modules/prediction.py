@@ -12,13 +12,15 @@ from ..search import SearchResult
 class SearchPrediction(dspy.Prediction):
     """Output fields, `reasoning` (the path as text, where the signature has no such field), and `search`.
 
-    `search` is the whole SearchResult. It is no field: `**prediction`, `toDict`, JSON and `save_as_json` leave it out;
-    copy and pickle keep it.
+    `search` is the whole SearchResult. It is no field: `**prediction`, `toDict`, JSON and `save_as_json`
+    leave it out; copy and pickle keep it.
     """
 
-    def __init__(self, *args: Any, search: SearchResult[Any, Any] | None = None, **fields: Any) -> None:
-        super().__init__(*args, **fields)
-        self._search = search
+    def __init__(
+        self, base: Any = None, *, search: SearchResult[Any, Any] | None = None, **fields: Any
+    ) -> None:
+        super().__init__(base, **fields)
+        self._search = getattr(base, "_search", None) if search is None else search  # `copy` gives a base
 
     @property
     def search(self) -> SearchResult[Any, Any]:
@@ -27,7 +29,7 @@ class SearchPrediction(dspy.Prediction):
         return self._search
 
 
-class SearchFailed(Exception):  # noqa: N818  named for what happened, like StopIteration
+class SearchFailed(Exception):
     """The search failed and `on_failure="raise"` was asked for. `result` is the whole search."""
 
     def __init__(self, result: SearchResult[Any, Any]) -> None:

@@ -19,8 +19,9 @@ def refuse_unpriced(program: Any, plan: Plan) -> None:
         model = getattr(lm, "model", None)
         if model is not None and not priceable(lm, program.prices):
             raise ValueError(
-                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the ceiling could "
-                f"not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a ceiling in calls or tokens"
+                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the ceiling "
+                f"could not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a "
+                "ceiling in calls or tokens"
             )
 
 
@@ -32,7 +33,7 @@ def priceable(lm: Any, prices: Any) -> bool:
     provider, _, name = lm.model.partition("/")
     try:
         info = model_info(provider, name)
-    except Exception:  # noqa: BLE001  metadata that cannot be read is no price
+    except Exception:
         return False
     return bool(info) and "input_cost_per_token" in info
 

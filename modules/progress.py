@@ -55,7 +55,7 @@ class Reporter:
             self._send(progress(event.search))
 
     def _send(self, message: SearchProgress) -> None:
-        """A message is dropped where its stream is full, or out of reach of this thread: it is only progress."""
+        """A message is dropped where its stream is full or out of this thread's reach: it is only progress."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:

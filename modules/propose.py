@@ -18,13 +18,13 @@ ALL = "as many as are worth trying"
 class Propose(dspy.Module):
     """One LM call that lists next steps.
 
-    As a module of its own it takes the user's input fields, `search_path`, `search_state` (where the task renders
-    states) and `num_thoughts`, and gives a prediction whose `thoughts` are a list of strings.
+    As a module of its own it takes the user's input fields, `search_path`, `search_state` (where the task
+    renders states) and `num_thoughts`, and gives a prediction whose `thoughts` are a list of strings.
     """
 
-    calls = 1
-
-    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None, shows_state: bool = True) -> None:
+    def __init__(
+        self, user: type[dspy.Signature], *, notes: str | None = None, shows_state: bool = True
+    ) -> None:
         super().__init__()
         leave_out = () if shows_state else ("search_state",)
         self.predict = dspy.Predict(compose(user, signatures.Propose, notes=notes, leave_out=leave_out))
@@ -40,6 +40,11 @@ class Propose(dspy.Module):
         """The proposals, or Unread where the reply holds none."""
         return proposed(prediction.next_thoughts, n)
 
+    def read_cut(self, prediction: dspy.Prediction, n: int | None) -> Outcome:
+        """The same of a reply that was cut: its last proposal may be half of one, and is left out."""
+        text = prediction.next_thoughts or ""
+        return proposed(reading.items(text)[:-1][:n] or None, n)
+
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self._thoughts(self.predict(**inputs), inputs)
 
@@ -48,7 +53,9 @@ class Propose(dspy.Module):
 
     def _thoughts(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
         n = str(inputs.get("num_thoughts", ""))
-        return dspy.Prediction(thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None))
+        return dspy.Prediction(
+            thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None)
+        )
 
 
 def proposed(text: Any, n: int | None) -> Outcome:

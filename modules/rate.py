@@ -21,12 +21,11 @@ MODES: dict[str, Together] = {"value": "each", "siblings": "siblings", "vote": "
 class Rate(dspy.Module):
     """One LM call that rates: reasoning before the verdict, always.
 
-    mode: "value", one node a call; "siblings", all children of one parent in a call; "vote", a whole level in a call
-    that names the best; "pairs", two nodes a call. scale: of the first two. As a module of its own it takes the user's
-    input fields and the role's, and gives a prediction whose `values` are a list of numbers (None: unread).
+    mode: "value", one node a call; "siblings", all children of one parent in a call; "vote", a whole level in
+    a call that names the best; "pairs", two nodes a call. scale: of the first two. As a module of its own it
+    takes the user's input fields and the role's, and gives a prediction whose `values` are a list of numbers
+    (None: unread).
     """
-
-    calls = 1
 
     def __init__(
         self,
@@ -39,13 +38,13 @@ class Rate(dspy.Module):
     ) -> None:
         super().__init__()
         if mode not in MODES:
-            raise ValueError(f"rate={mode!r}: must be one of {', '.join(map(repr, MODES))}, a function or a module")
+            raise ValueError(
+                f"rate={mode!r}: must be one of {', '.join(map(repr, MODES))}, a function or a module"
+            )
         self.mode, self.scale = mode, scale
         leave_out = () if shows_state or mode != "value" else ("search_state",)
         role, told = self._role()
-        self.predict = dspy.Predict(
-            compose(user, role, notes=notes, leave_out=leave_out, descriptions=told)
-        )
+        self.predict = dspy.Predict(compose(user, role, notes=notes, leave_out=leave_out, descriptions=told))
 
     def _role(self) -> tuple[Any, dict[str, str]]:
         told = self.scale.told
@@ -55,7 +54,9 @@ class Rate(dspy.Module):
             case "pairs":
                 return signatures.Compare, {}
             case "siblings":
-                return signatures.RateSiblings, {"thought_ratings": f"one line a candidate: its number, then {told}"}
+                return signatures.RateSiblings, {
+                    "thought_ratings": f"one line a candidate: its number, then {told}"
+                }
             case _ if isinstance(self.scale, Anchored):
                 return signatures.Assess, {}
             case _:
@@ -67,7 +68,14 @@ class Rate(dspy.Module):
         if self.mode in ("vote", "pairs"):
             how: Literal["sum", "mean"] = "sum" if self.mode == "vote" else "mean"
             return Rating(
-                together=together, samples=samples, join=how, unread=None, cut=None, low=0.0, high=1.0, near=near
+                together=together,
+                samples=samples,
+                join=how,
+                unread=None,
+                cut=None,
+                low=0.0,
+                high=1.0,
+                near=near,
             )
         scale = self.scale
         return Rating(
@@ -91,10 +99,14 @@ class Rate(dspy.Module):
         return fields
 
     def read(self, prediction: dspy.Prediction, count: int) -> Outcome:
-        """One value a node. Unread if no rating can be read; in a shared reply, an unread one counts as the scale says."""
+        """One value a node. Unread if none can be read; one of several unread counts as the scale says."""
         if self.mode == "vote":
             chosen = reading.vote(prediction.best_thought or "", count)
-            return Unread(_text(prediction)) if chosen is None else Rated(tuple(float(i == chosen) for i in range(count)))
+            return (
+                Unread(_text(prediction))
+                if chosen is None
+                else Rated(tuple(float(i == chosen) for i in range(count)))
+            )
         if self.mode == "pairs":
             first = reading.comparison(prediction.better_thought or "")
             return Unread(_text(prediction)) if first is None else Rated((first, 1.0 - first))
@@ -123,7 +135,11 @@ class Rate(dspy.Module):
 
     def _values(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
         shown = str(inputs.get("search_candidates", ""))
-        count = 1 if self.mode == "value" else sum(1 for i, line in enumerate(shown.split("\n\n"), 1) if line.startswith(f"{i}. "))
+        count = (
+            1
+            if self.mode == "value"
+            else sum(1 for i, line in enumerate(shown.split("\n\n"), 1) if line.startswith(f"{i}. "))
+        )
         outcome = self.read(prediction, count)
         return dspy.Prediction(values=list(outcome.values) if isinstance(outcome, Rated) else [None] * count)
 

@@ -12,7 +12,8 @@ import dspy
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """`fn(inputs, prediction) -> float | Prediction(score, feedback)`; an answer that reaches `threshold` is verified.
+    """`fn(inputs, prediction) -> float | Prediction(score, feedback)`; an answer that reaches `threshold` is
+    verified.
 
     A function that calls an LM says how often at most, by an attribute `calls`.
     """
@@ -35,5 +36,7 @@ class Reward:
             given = float(given)
         if not isinstance(given, int | float) or not isfinite(given):
             name = getattr(self.fn, "__name__", type(self.fn).__name__)
-            raise ValueError(f"reward_fn {name} gave {given!r}: must be a finite number, or a Prediction with a score")
+            raise ValueError(
+                f"reward_fn {name} gave {given!r}: must be a finite number, or a Prediction with a score"
+            )
         return float(given), None if feedback is None else str(feedback)

@@ -22,29 +22,33 @@ def rollout_of(lm: Any) -> int | None:
 def rollout_id(lm: Any, sample: int, attempt: int) -> int | None:
     """One id for each (the LM's own id, sample, attempt); None: leave the LM's own as it is.
 
-    It comes from sample and attempt only, never from a node, so that equal prompts of a search share DSPy's cache.
+    It comes from sample and attempt only, never from a node, so that equal prompts of a search share DSPy's
+    cache.
     """
     if not sample and not attempt:
         return None
     return OURS + ((rollout_of(lm) or 0) * SPREAD + sample) * 64 + attempt
 
 
-def chosen(bound: Any, own: Any, configured: Any) -> Any:
+def chosen(bound: Any, own: Any, configured: Any, *, cheap: bool = False) -> Any:
     """The LM of a role: what `set_lm` bound, else the program's own for the role, else the configured one.
 
-    BestOfN and Refine bind a copy of the configured LM to every predictor, only to number their attempts: then the
-    role keeps its own LM, with that number.
+    BestOfN and Refine bind a copy of the configured LM to every predictor, only to number their attempts:
+    then the role keeps its own LM, with that number. So does a cheap rater, whose prompt and predictor are
+    the dear one's.
     """
-    if bound is not None:
-        attempt = rollout_of(bound)
-        copied = attempt is not None and getattr(configured, "model", None) == getattr(bound, "model", None)
-        return own.copy(rollout_id=attempt, temperature=_kept(own)) if own is not None and copied else bound
-    if own is not None:
-        around = rollout_of(configured)
-        if around is not None and rollout_of(own) is None:
-            return own.copy(rollout_id=around, temperature=_kept(own))
-        return own
-    return configured
+    if own is None:
+        return configured if bound is None else bound
+    if bound is None:
+        return own if rollout_of(own) is not None else _numbered(own, configured)
+    copied = rollout_of(bound) is not None and getattr(configured, "model", None) == bound.model
+    return _numbered(own, bound) if copied or cheap else bound
+
+
+def _numbered(own: Any, around: Any) -> Any:
+    """`own`, as the attempt that `around` is numbered as."""
+    number = rollout_of(around)
+    return own if number is None else own.copy(rollout_id=number, temperature=_kept(own))
 
 
 def _kept(lm: Any) -> float | None:
@@ -56,6 +60,12 @@ def _kept(lm: Any) -> float | None:
 def takes_temperature(lm: Any) -> bool:
     """Whether a temperature may be sent to this model."""
     return not _is_openai_reasoning_model(getattr(lm, "model", "") or "")
+
+
+def more_room(lm: Any) -> dict[str, int]:
+    """Twice the room for a reply that was cut; where only the provider limits it, there is no more."""
+    limits = {name: lm.kwargs.get(name) for name in ("max_tokens", "max_completion_tokens")}
+    return {name: 2 * limit for name, limit in limits.items() if isinstance(limit, int)}
 
 
 def sampling(lm: Any, sample: int, attempt: int, independent: bool, refused: set[str]) -> dict[str, Any]:
@@ -70,7 +80,8 @@ def sampling(lm: Any, sample: int, attempt: int, independent: bool, refused: set
             config["temperature"] = 1.0
         elif own == 0:
             warnings.warn(
-                f"{lm.model} has temperature=0, so its samples will be equal; set a temperature above 0, or samples=1",
+                f"{lm.model} has temperature=0, so its samples will be equal; "
+                "set a temperature above 0, or ask for one sample",
                 UserWarning,
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""Rating scales. One object says what the rater is told, how a reply is read, and what an unread one is worth."""
+"""Rating scales. One object says what a rater is told, how it is read, and what an unread reply is worth."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ class Verdicts:
 
     @property
     def _labels(self) -> list[str]:
-        return [*self.values, *(a for a, word in self.aliases.items() if word in self.values and a not in self.values)]
+        return [
+            *self.values,
+            *(a for a, word in self.aliases.items() if word in self.values and a not in self.values),
+        ]
 
     def _valued(self, word: str | None) -> Reading | None:
         if word is None:
@@ -73,7 +76,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A number between `low` and `high`. unread: what an unread reply counts for. cut: values under it prune."""
+    """A number between `low` and `high`. unread: what an unread reply counts for. cut: values under prune."""
 
     low: float = 0.0
     high: float = 1.0
@@ -93,7 +96,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Anchored(Numbers):
-    """0 to 10 with a meaning to every band, asked as reachable, evidence, score, in that order. "No" prunes."""
+    """0 to 10, a meaning to every band, asked as reachable, evidence, score, in that order. "No" prunes."""
 
     low: float = 0.0
     high: float = 10.0
@@ -102,10 +105,12 @@ class Anchored(Numbers):
 
     @property
     def told(self) -> str:
-        return "a whole number: 0 to 2 ruled out, 3 or 4 no lead, 5 or 6 a lead, 7 or 8 a route, 9 or 10 solved"
+        return (
+            "a whole number: 0 to 2 ruled out, 3 or 4 no lead, 5 or 6 a lead, 7 or 8 a route, 9 or 10 solved"
+        )
 
     def joined(self, reachable: str, score: str) -> Reading | None:
-        """The score, unless the word says that there is nothing to score; None if the score cannot be read."""
+        """The score, unless the word says that there is nothing to score; None if it cannot be read."""
         word = reading.verdict(reachable, ["yes", "maybe", "no"])
         if word == "no":
             return self.low, "no", False
@@ -125,7 +130,9 @@ def scale_of(value: Any) -> Scale:
         return Verdicts({str(k).lower(): float(v) for k, v in value.items()})
     if isinstance(value, str) and value in SCALES:
         return SCALES[value]
-    raise ValueError(f"scale={value!r}: must be one of {', '.join(map(repr, SCALES))}, or a mapping of words to values")
+    raise ValueError(
+        f"scale={value!r}: must be one of {', '.join(map(repr, SCALES))}, or a mapping of words to values"
+    )
 
 
 def _number(found: reading.Reading | None) -> Reading | None:

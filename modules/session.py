@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import dspy
 from dspy.dsp.utils.settings import thread_local_overrides
 
-from ..search import Journal, Search, SearchResult, adrive, drive
-from ..search.protocol import Answer, Ask, Outcome, Propose, Rate, Reply, Step
+from ..search import Search, SearchResult, adrive, drive
+from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
-from . import header
+from . import adapter, header
 from .adapter import search_adapter
+from .background import in_thread
 from .failures import failure
 from .finish import Finisher
 from .gate import Meter, gate
@@ -36,7 +35,7 @@ REASONING = "reasoning"
 
 
 class Session:
-    """Everything that one call needs, in one place that is gone with it: nothing mutable lives on the module."""
+    """All that one call needs, in one place that is gone with it: nothing mutable lives on the module."""
 
     def __init__(
         self,
@@ -52,14 +51,18 @@ class Session:
         self.deadline = _deadline(plan)
         reward = Reward(program.reward_fn, plan.threshold) if program.reward_fn is not None else None
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
-        self._gates: dict[int, Any] = {}
-        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated)
+        self._gates: dict[
+            int, tuple[Any, Any]
+        ] = {}  # an LM by its id, which is its own while it is kept here
+        self._adapter = search_adapter(dspy.settings.adapter)
+        self._per_prediction = adapter.calls_of(self._adapter)
+        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
         self._check_lms()
         self.search = self._search()
-        self.trace = Trace() if "trace" in thread_local_overrides.get() and dspy.settings.trace is not None else None
-        self._adapter = search_adapter(dspy.settings.adapter)
+        self.trace = (
+            Trace() if "trace" in thread_local_overrides.get() and dspy.settings.trace is not None else None
+        )
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self._pool: ThreadPoolExecutor | None = None
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None
 
@@ -68,16 +71,15 @@ class Session:
         for role, lm in self.program.lms().items():
             if lm is None:
                 raise ValueError(
-                    f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, or give {role}_lm="
+                    f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, "
+                    f"or give {role}_lm="
                 )
-        if self.plan.first is not None and self.program.answer is None:
-            raise ValueError("config={'first': 'answer'}: this program was built without that role; build it with first='answer'")
         refuse_unpriced(self.program, self.plan)
 
     def _search(self) -> Search[Any, Any]:
         task, plan, program = self.task, self.plan, self.program
         root = task.initial(self.inputs)
-        finisher = self.finisher
+        finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
 
         def parse(state: Any, text: Any) -> Any:
@@ -94,14 +96,20 @@ class Session:
             rating=program.rating(plan),
             budget=plan.limits,
             calls={
-                Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose),
-                Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate),
-                "cheap": 0 if callable(program.cheap_rate) and not isinstance(program.cheap_rate, dspy.BaseLM) else 1,
+                Propose: 0
+                if plan.propose == "moves"
+                else calls_of(program.propose_fn or program.propose, each),
+                Rate: 0
+                if plan.rate == "code"
+                else calls_of(program.value_fn or program.rate_fn or program.rate, each),
+                "cheap": each
+                if isinstance(program.cheap_rate, dspy.BaseLM)
+                else calls_of(program.cheap_rate),
                 Step: rewarded,
-                Answer: 1 + rewarded,
+                Answer: each + rewarded,
             },
             retries={Propose: 1, Answer: 1},
-            transient=plan.retries,
+            transient=max(1, plan.retries),  # a refused temperature is always asked again
             root_key=task.key(root),
             seed=plan.seed,
             sampled=plan.propose == "samples",
@@ -113,6 +121,7 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
+        self.jobs.refuse_coroutines()
         try:
             result = drive(self.search, self._prepare, **self._driven())
         finally:
@@ -138,18 +147,15 @@ class Session:
     def _close(self) -> None:
         if self.journal is not None:
             self.journal.close()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _gated(self, lm: Any) -> Any:
         """`lm` behind the gate, once for each LM of this call."""
-        found = self._gates.get(id(lm))
-        if found is None:
+        if id(lm) not in self._gates:
             seconds = self.plan.limits.seconds
             found = gate(lm, history=self.plan.history, timeout=seconds, prices=self.program.prices)
-            self._gates[id(lm)] = found
-            self._gates[id(found)] = found  # what is behind the gate stays there
-        return found
+            self._gates[id(lm)] = lm, found
+            self._gates[id(found)] = found, found  # what is behind the gate stays there
+        return self._gates[id(lm)][1]
 
     # ---- one request, one call
 
@@ -171,7 +177,7 @@ class Session:
             meter, entries = self._meter(job)
             try:
                 with self._context(meter, entries):
-                    outcome = job.read(job.call())
+                    outcome = self._read(job, job.call(), meter)
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -187,8 +193,8 @@ class Session:
             meter, entries = self._meter(job)
             try:
                 with self._context(meter, entries):
-                    given = await job.acall() if job.acall is not None else await self._in_thread(job.call)
-                    outcome = job.read(given)
+                    given = await job.acall() if job.acall is not None else await in_thread(job.call)
+                    outcome = self._read(job, given, meter)
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -198,20 +204,22 @@ class Session:
     def _meter(self, job: Job) -> tuple[Meter, list[Any] | None]:
         return Meter(left=job.calls, deadline=self.deadline), [] if self.trace is not None else None
 
-    async def _in_thread(self, call: Callable[[], Any]) -> Any:
-        """Blocking code, in a pool of this call's own: the loop's default pool is DSPy's and others'."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.plan.concurrency, thread_name_prefix="thoughtree-call")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, contextvars.copy_context().run, call)
+    def _read(self, job: Job, given: Any, meter: Meter) -> Outcome:
+        return job.read_cut(given) if job.read_cut is not None and _cut(meter) else job.read(given)
 
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
         if refuses_temperature(error, job.config):
             self.jobs.refused.add(job.model)
             return refusal_of_temperature(job.model)
-        return failure(error, meter)
+        outcome = failure(error, meter)
+        if isinstance(outcome, Failed) and not self.plan.retries:
+            return replace(outcome, transient=False)
+        return outcome
 
     def _replied(self, ask: Ask, outcome: Outcome, meter: Meter, entries: list[Any] | None) -> Reply:
-        if self.trace is not None and entries:
+        if _cut(meter):
+            self.jobs.cut.add(ask.request)
+        if self.trace is not None and entries and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.originals)
         return Reply(outcome, meter.usage(), meter.records)
 
@@ -232,8 +240,16 @@ class Session:
         """Every output field: the closing call's, else what code tells of the best node, else its text or None."""
         found = result.answer or (None if self.plan.answer == "path" else self.finisher.fields(result.best))
         if found is None:
-            found = self.finisher.candidate([self.task.show(n.action) for n in result.tree.path(result.best)[1:]])
+            found = self.finisher.candidate(
+                [self.task.show(n.action) for n in result.tree.path(result.best)[1:]]
+            )
         return {name: found.get(name) for name in self.program.signature.output_fields}
+
+
+def _cut(meter: Meter) -> bool:
+    """Whether the token limit ended the last reply before it was whole."""
+    last = meter.records[-1] if meter.records else {}
+    return last.get("finish_reason") in ("length", "max_tokens") and "[[ ## completed ## ]]" not in meter.text
 
 
 def _deadline(plan: Plan) -> float | None:
@@ -242,5 +258,3 @@ def _deadline(plan: Plan) -> float | None:
     if plan.limits.seconds is not None:
         ends.append(time.monotonic() + plan.limits.seconds)
     return min(ends, default=None)
-
-

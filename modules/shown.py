@@ -1,4 +1,4 @@
-"""What roles are shown of a tree: snapshots made on the driver's thread, so that no worker reads a growing tree."""
+"""What roles are shown of a tree: snapshots from the driver's thread, so that no worker reads a growing one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..search.tree import Node, Tree
 class NodeView:
     """One node as a proposer or rater of the user's own is given it.
 
-    id, depth: its place in the tree. state: the task's. path: the actions from the root, as text. text: the state
-    as the task renders it.
+    id, depth: its place in the tree. state: the task's. path: the actions from the root, as text. text: the
+    state as the task renders it.
     """
 
     id: int

@@ -9,7 +9,7 @@ import dspy
 
 
 def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> dspy.Tool:
-    """A tool whose arguments are the signature's input fields, and whose result is the output fields and the status."""
+    """A tool that takes the signature's input fields and gives its output fields and the status."""
     signature = program.signature
     inputs = signature.input_fields
 
@@ -34,7 +34,10 @@ def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> d
 def _schema(info: Any) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
-    return {**TypeAdapter(info.annotation).json_schema(), "description": (info.json_schema_extra or {}).get("desc", "")}
+    return {
+        **TypeAdapter(info.annotation).json_schema(),
+        "description": (info.json_schema_extra or {}).get("desc", ""),
+    }
 
 
 def _snake(name: str) -> str:

@@ -1,8 +1,8 @@
 """The trace that DSPy's optimizers learn from: only calls that deserve to be learned from.
 
-A search makes many calls whose branches died. Handed on as they are, a rater's demonstration could come from a
-dead branch. So only the calls on the path that is given back are emitted, and for raters, who need both classes,
-as many calls whose low rating code confirms.
+A search makes many calls whose branches died. Handed on as they are, a rater's demonstration could come from
+a dead branch. So only the calls on the path that is given back are emitted, and for raters, who need both
+classes, as many calls whose low rating code confirms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Trace:
     def keep(self, request: Request, entries: list[Entry], originals: dict[int, Any]) -> None:
         """Under the predictors that the program has: a call may have been made on a copy."""
         self._kept[request] = [
-            (originals.get(id(predictor), predictor), _shown(inputs), prediction) for predictor, inputs, prediction in entries
+            (originals.get(id(predictor), predictor), _shown(inputs), prediction)
+            for predictor, inputs, prediction in entries
         ]
 
     def chosen(self, result: SearchResult[Any, Any]) -> list[Entry]:
@@ -59,4 +60,6 @@ class Trace:
 
 
 def _shown(inputs: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in inputs.items() if name not in ("lm", "config", "demos", "signature")}
+    return {
+        name: value for name, value in inputs.items() if name not in ("lm", "config", "demos", "signature")
+    }

@@ -1,4 +1,4 @@
-"""Tree of Thoughts (Yao et al. 2023, arXiv 2305.10601): thoughts proposed and rated by a model, stepped in code."""
+"""Tree of Thoughts (Yao et al. 2023, arXiv 2305.10601): a model proposes and rates, code steps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import dspy
 
 from ..search import Beam, Budget, Rating
 from ..tasks import FreeText, Task
+from .about import about
 from .answer import Answer
+from .combination import check
 from .compose import user_signature
 from .estimate import Estimate, estimate
-from .header import describe
 from .plan import Plan, Settings
 from .prediction import SearchPrediction
 from .pricing import role_lm
@@ -45,19 +46,24 @@ class TreeOfThoughts(dspy.Module):
     """A tree search as a DSPy module, called like `dspy.ChainOfThought`.
 
     signature: any DSPy signature, a string or a class; left out, the task's own.
-    task: what code can check (default: FreeText, which checks nothing). controller: Beam(), DFS(), BestFirst().
-    budget: a Budget, or a number of calls.
-    propose: "lm" (n steps in one call), "samples" (n calls of one step), "moves" (the task's legal moves, no model), a
+    task: what code can check (default: FreeText, which checks nothing). controller: Beam(), DFS(),
+    BestFirst(). budget: a Budget, or a number of calls.
+    propose: "lm" (n steps in one call), "samples" (n calls of one step), "moves" (the task's legal moves, no
+    model), a
         function `propose(inputs, node, n) -> list[str]`, or any module.
     rate: "value" (one node a call), "siblings", "vote", "pairs", "code" (the task's `value`), a function
-        `rate(inputs, nodes) -> list[float]`, or any module. By default "value", 1 sample: one call a node, or "code"
-        where the task gives a value. value_fn: `value_fn(inputs, path) -> float` instead.
-    scale: "verdict" (sure, maybe, impossible: 20, 1, 0.001), "unit" (0 to 1), "anchored" (0 to 10), or a mapping of
-        words to values. samples, join: ratings per node, and their "sum" or "mean". cheap_rate: an LM or a function that
-        rates first; the usual rater is then asked only about values closer than `near` at the cut.
-    answer: "auto" (by code where it can, else one closing call), "lm", or "path" (the raw steps). first="answer": one
+        `rate(inputs, nodes) -> list[float]`, or any module. By default "value", 1 sample: one call a node, or
+        "code" where the task gives a value. value_fn: `value_fn(inputs, path) -> float` instead.
+    scale: "verdict" (sure, maybe, impossible: 20, 1, 0.001), "unit" (0 to 1), "anchored" (0 to 10), or a
+    mapping of
+        words to values. samples, join: ratings per node, and their "sum" or "mean". cheap_rate: an LM or a
+        function that rates first; the usual rater is then asked only about values closer than `near` at the
+        cut.
+    answer: "auto" (by code where it can, else one closing call), "lm", or "path" (the raw steps).
+    first="answer": one
         direct answer before anything else; where code accepts it the search ends there.
-    reward_fn, threshold: `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)`; a finished answer that
+    reward_fn, threshold: `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)`; a finished
+    answer that
         reaches the threshold is verified.
     propose_lm, rate_lm, answer_lm: LMs per role; `program.rate.set_lm(lm)` works too. They are not saved.
     concurrency: calls in flight. seed: for ties and sampling. retries: of calls that may go through later.
@@ -65,7 +71,8 @@ class TreeOfThoughts(dspy.Module):
     prices: {model: (dollars per million tokens in, out)}, for models whose price DSPy does not know.
     history: also write each call to DSPy's history.
 
-    Per call: `program(question=..., config={"budget": 60, "controller": DFS(), "seed": 1, "journal": "run.jsonl"})`.
+    Per call: `program(question=..., config={"budget": 60, "controller": DFS(), "seed": 1, "journal":
+    "run.jsonl"})`.
     """
 
     def __init__(
@@ -100,16 +107,17 @@ class TreeOfThoughts(dspy.Module):
         super().__init__()
         self.task: Task[Any, Any] = task if task is not None else FreeText()
         self.signature = user_signature(signature, self.task)
-        if (reward_fn is None) != (threshold is None):
+        if value_fn is not None and rate is not None:
             raise ValueError(
-                f"reward_fn={reward_fn!r}, threshold={threshold!r}: a reward needs the score at which an answer counts as "
-                "verified, and a threshold needs a reward; give both"
+                f"rate={rate!r} and value_fn={value_fn!r}: both say how nodes are rated; give one"
             )
         plan = Plan(
             controller=Beam() if controller is None else controller,
             budget=None if budget is None else Budget.of(budget),
             propose=_kind("propose", propose, "lm"),
-            rate="own" if value_fn is not None else _kind("rate", rate, "code" if self.task.has("value") else "value"),
+            rate="own"
+            if value_fn is not None
+            else _kind("rate", rate, "code" if self.task.has("value") else "value"),
             scale=scale_of(scale),
             samples=samples,
             join=join,
@@ -123,26 +131,14 @@ class TreeOfThoughts(dspy.Module):
             retries=retries,
             history=history,
         )
-        self._check(plan, value_fn, rate, cheap_rate)
         self.propose_fn = propose if callable(propose) and not isinstance(propose, dspy.Module) else None
         self.rate_fn = rate if callable(rate) and not isinstance(rate, dspy.Module) else None
         self.value_fn, self.reward_fn, self.cheap_rate = value_fn, reward_fn, cheap_rate
         self.propose_lm, self.rate_lm, self.answer_lm = propose_lm, rate_lm, answer_lm
         self.prices = dict(prices or {})
         self._add_roles(plan, propose, rate)
-        self.settings = Settings(plan, self._about())
-
-    def _check(self, plan: Plan, value_fn: Any, rate: Any, cheap_rate: Any) -> None:
-        if value_fn is not None and rate is not None:
-            raise ValueError(f"rate={rate!r} and value_fn={value_fn!r}: both say how nodes are rated; give one")
-        if plan.propose == "moves" and not self.task.has("moves"):
-            raise ValueError(f"propose='moves': {type(self.task).__name__} does not list its moves; give it that hook")
-        if plan.rate == "code" and not self.task.has("value"):
-            raise ValueError(f"rate='code': {type(self.task).__name__} does not value states; give it that hook")
-        if plan.propose == "samples" and getattr(plan.controller, "branching", 1) is None:
-            raise ValueError("propose='samples' needs a number of samples: give the controller a branching")
-        if plan.near is not None and cheap_rate is None:
-            raise ValueError(f"near={plan.near!r}: there is no cheap rater whose near ties it could mean; give cheap_rate=")
+        check(self, plan)
+        self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
 
     def _add_roles(self, plan: Plan, propose: Any, rate: Any) -> None:
         """Roles are direct attributes: DSPy finds, tunes and saves their predictors by these names."""
@@ -155,8 +151,14 @@ class TreeOfThoughts(dspy.Module):
         if isinstance(rate, dspy.Module):
             self.rate = rate
         elif plan.rate in MODES:
-            self.rate = Rate(self.signature, mode=plan.rate, scale=plan.scale, notes=notes, shows_state=shows_state)  # type: ignore[arg-type]
-        if plan.answer == "lm" or plan.first == "answer" or (plan.answer == "auto" and not self.task.has("answer")):
+            self.rate = Rate(
+                self.signature, mode=plan.rate, scale=plan.scale, notes=notes, shows_state=shows_state
+            )  # type: ignore[arg-type]
+        if (
+            plan.answer == "lm"
+            or plan.first == "answer"
+            or (plan.answer == "auto" and not self.task.has("answer"))
+        ):
             self.answer = Answer(self.signature, notes=notes)
 
     def __getattr__(self, name: str) -> Any:
@@ -164,18 +166,6 @@ class TreeOfThoughts(dspy.Module):
         if name in ("propose", "rate", "answer"):
             return None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _about(self) -> dict[str, Any]:
-        def written(fields: Mapping[str, Any]) -> dict[str, str]:
-            return {name: _annotation(info.annotation) for name, info in fields.items()}
-
-        return {
-            "program": type(self).__name__,
-            "inputs": written(self.signature.input_fields),
-            "outputs": written(self.signature.output_fields),
-            "instructions": self.signature.instructions,
-            "task": describe(self.task),
-        }
 
     # ---- the plan
 
@@ -189,7 +179,10 @@ class TreeOfThoughts(dspy.Module):
     def plan(self, plan: Plan) -> None:
         for name in ("propose", "rate", "scale", "answer"):
             if getattr(plan, name) != getattr(self.plan, name):
-                raise ValueError(f"plan.{name}={getattr(plan, name)!r}: this is built into the roles; make a new program")
+                raise ValueError(
+                    f"plan.{name}={getattr(plan, name)!r}: this is built into the roles; make a new program"
+                )
+        check(self, plan)
         self.settings.plan = plan
 
     @property
@@ -203,7 +196,7 @@ class TreeOfThoughts(dspy.Module):
 
     @property
     def budget(self) -> Budget:
-        """The ceilings of one call, defaults included; assign a Budget or a number of calls to change them."""
+        """The ceilings of one call, defaults included; assign a Budget or a number of calls."""
         return self.plan.limits
 
     @budget.setter
@@ -213,9 +206,13 @@ class TreeOfThoughts(dspy.Module):
     def rating(self, plan: Plan) -> Rating:
         """How the search asks this program's rater."""
         if self.value_fn is not None or plan.rate == "code":
-            return Rating(together="each", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+            return Rating(
+                together="each", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near
+            )
         if self.rate_fn is not None:
-            return Rating(together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+            return Rating(
+                together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near
+            )
         if isinstance(self.rate, Rate):
             return self.rate.rating(plan.samples, plan.join, plan.near)
         scale = plan.scale
@@ -255,7 +252,10 @@ class TreeOfThoughts(dspy.Module):
         for name in config:
             if name not in PER_CALL:
                 raise ValueError(f"config={{{name!r}: ...}}: {_near(name, (*PER_CALL, *RUNTIME))}")
-        plan = self.plan.replace(**config) if config else self.plan
+        plan = self.plan
+        if config:
+            plan = plan.replace(**config)
+            check(self, plan)
         return Session(self, plan, self._inputs(kwargs), **runtime)
 
     def _inputs(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -287,6 +287,8 @@ class TreeOfThoughts(dspy.Module):
 def _kind(name: str, given: Any, default: str) -> Any:
     if given is None:
         return default
+    if given == "own" or isinstance(given, type):
+        raise ValueError(f"{name}={given!r}: give the function or module itself; a class is called first")
     return "own" if callable(given) else given
 
 
@@ -294,8 +296,3 @@ def _near(name: str, known: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     return f"no such name; {hint}there are {', '.join(known)}"
-
-
-def _annotation(annotation: Any) -> str:
-    """A type as text, the same in every process."""
-    return annotation.__name__ if isinstance(annotation, type) and not getattr(annotation, "__args__", None) else str(annotation)

@@ -4,6 +4,6 @@ import dspy
 
 
 class Answer(dspy.Signature):
-    """Answer the task. Where steps toward a solution are given, base the answer on them and on nothing that they rule out."""
+    """Answer the task. If steps toward a solution are given, base the answer on them."""
 
     search_path: str = dspy.InputField(desc="the steps taken so far, in order")

@@ -4,7 +4,8 @@ import dspy
 
 
 class Rate(dspy.Signature):
-    """A solution is being built one step at a time. Judge whether the steps so far can still end in a full solution.
+    """A solution is being built one step at a time. Judge whether the steps so far can still end in a full
+    solution.
 
     Try to finish it, and look for a constraint that it breaks. Reason first, and give the rating last.
     """

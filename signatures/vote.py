@@ -4,7 +4,8 @@ import dspy
 
 
 class Vote(dspy.Signature):
-    """A solution is being built one step at a time. Decide which of the candidates is the most likely to succeed.
+    """A solution is being built one step at a time. Decide which of the candidates is the most likely to
+    succeed.
 
     Weigh them against each other first, then name exactly one.
     """

@@ -1,6 +1,7 @@
 """A language model that answers by functions: for tests, and for running a program without a model.
 
-It is a real `dspy.LM` over an engine, so prompts, adapters, parsing, budgets and journals are those of any model.
+It is a real `dspy.LM` over an engine, so prompts, adapters, parsing, budgets and journals are those of any
+model.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class Rules:
     def __init__(self, propose: ProposeRule | None, rate: RateRule | None, answer: AnswerRule | None) -> None:
         self.propose, self.rate, self.answer = propose, rate, answer
 
-    def __deepcopy__(self, memo: Any) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
+    def __deepcopy__(
+        self, memo: Any
+    ) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
         return self
 
     def complete(self, request: Any) -> Any:
@@ -47,9 +50,12 @@ class Rules:
         if "next_thoughts" in names:
             n = inputs.pop("num_thoughts", "")
             thoughts = _rule("propose", self.propose)(inputs, int(n) if n.isdigit() else None)
-            return {"next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1)) or "none"}
+            return {
+                "next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1))
+                or "none"
+            }
         if "rating_reasoning" in names or "rating_reachable" in names:
-            return {name: "by rule" for name in names} | self._rating(names, inputs)
+            return dict.fromkeys(names, "by rule") | self._rating(names, inputs)
         given = _rule("answer", self.answer)(inputs)
         return given if isinstance(given, Mapping) else dict.fromkeys(names, "") | {names[-1]: given}
 
@@ -87,10 +93,11 @@ class AsyncRules:
 class RuleLM(dspy.LM):  # type: ignore[misc]
     """A `dspy.LM` that answers by functions.
 
-    propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once a
-    candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields, or the last
-    one's value. `inputs` are the prompt's fields as text: the problem's own, `search_path` (numbered steps, or
-    "(none yet)") and, where the task renders states, `search_state`. A role without a rule is a ValueError.
+    propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once
+    a candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields,
+    or the last one's value. `inputs` are the prompt's fields as text: the problem's own, `search_path`
+    (numbered steps, or "(none yet)") and, where the task renders states, `search_state`. A role without a
+    rule is a ValueError.
     """
 
     def __init__(
@@ -109,7 +116,9 @@ class RuleLM(dspy.LM):  # type: ignore[misc]
 
 def _rule(name: str, rule: Any) -> Any:
     if rule is None:
-        raise ValueError(f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it")
+        raise ValueError(
+            f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it"
+        )
     return rule
 
 

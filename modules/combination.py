@@ -1,0 +1,54 @@
+"""Which knobs go together in one program. What cannot be meant is refused where it is said, by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from .own import is_coroutine
+from .plan import Plan
+from .rate import Rate
+
+
+def check(program: Any, plan: Plan) -> None:
+    """ValueError for a plan that this program cannot follow."""
+    kind, task = type(program.task).__name__, program.task
+    if plan.propose == "moves" and not task.has("moves"):
+        raise ValueError(f"propose='moves': {kind} does not list its moves; give it that hook")
+    if plan.propose == "samples" and getattr(plan.controller, "branching", 1) is None:
+        raise ValueError("propose='samples' needs a number of samples: give the controller a branching")
+    if plan.rate == "code" and not task.has("value"):
+        raise ValueError(f"rate='code': {kind} does not value states; give it that hook")
+    if plan.first is not None and program.answer is None:
+        raise ValueError(
+            "first='answer': this program was built without that role; build it with first='answer'"
+        )
+    _check_reward(program, plan)
+    _check_cheap(program, plan)
+
+
+def _check_reward(program: Any, plan: Plan) -> None:
+    fn, threshold = program.reward_fn, plan.threshold
+    if (fn is None) != (threshold is None):
+        raise ValueError(
+            f"reward_fn={fn!r}, threshold={threshold!r}: a reward needs the score at which an answer counts "
+            "as verified, and a threshold needs a reward; give both"
+        )
+    if is_coroutine(fn):
+        raise TypeError(f"reward_fn={fn!r}: must be an ordinary function, not a coroutine function")
+
+
+def _check_cheap(program: Any, plan: Plan) -> None:
+    cheap = program.cheap_rate
+    if plan.near is not None and cheap is None:
+        raise ValueError(
+            f"near={plan.near!r}: there is no cheap rater whose near ties it could mean; give cheap_rate="
+        )
+    if isinstance(cheap, dspy.BaseLM) and not isinstance(program.rate, Rate):
+        raise ValueError(
+            f"cheap_rate={cheap!r}: an LM needs a prompt to rate by, and rate={plan.rate!r} has none; "
+            "give a function"
+        )
+    if cheap is not None and not callable(cheap):
+        raise TypeError(f"cheap_rate={cheap!r}: must be an LM, or a function cheap_rate(inputs, nodes)")
