@@ -1,0 +1,41 @@
+"""The one tolerant reader of model replies.
+
+Whatever a reply looks like, a reader gives what it says or says that it cannot be read (None, []): it never
+guesses, never raises because of the text, and takes time in proportion to its length. One reader a question:
+
+    items             the proposals in a list                   number, scores       a rating on a scale, one or several
+    actions           an agent's next action                    verdict, verdicts    a label (sure, likely), one or several
+    match_move        a legal move that the reply names         vote, comparison     the best of several, of two
+    answer_text       what a thought that ends the search says  code                 the first program
+    clues             crossword words                           clean                the text itself, without reasoning
+
+Every reader drops `<think>` blocks and field markers first. `None` for a text reads as an empty one.
+"""
+
+from __future__ import annotations
+
+from .reading_actions import actions, answer_text, clues, code, match_move, normal
+from .reading_candidates import scores, verdicts
+from .reading_lists import items
+from .reading_numbers import Reading, number
+from .reading_text import clean
+from .reading_verdicts import verdict
+from .reading_votes import comparison, vote
+
+__all__ = [
+    "Reading",
+    "actions",
+    "answer_text",
+    "clean",
+    "clues",
+    "code",
+    "comparison",
+    "items",
+    "match_move",
+    "normal",
+    "number",
+    "scores",
+    "verdict",
+    "verdicts",
+    "vote",
+]
