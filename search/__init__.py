@@ -37,6 +37,7 @@ from .rating import Rating
 from .result import SearchResult
 from .run import run
 from .search import Controller, ProtocolError, Routine, Search
+from .stopping import Stop
 from .threads import drive
 from .tree import Node, NodeStatus, Tree
 
@@ -76,6 +77,7 @@ __all__ = [
     "SearchStatus",
     "Step",
     "Stepped",
+    "Stop",
     "Tree",
     "Unread",
     "Usage",

@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from .budget import Ended
 from .grow import describe
 from .journal import Journal
 from .protocol import ONE_CALL, Ask, Failed, Reply
 from .pump import Observe, Pump
 from .result import SearchResult
 from .search import Search
+from .stopping import Stop
 from .tree import A, S, Tree
 
 AsyncCall: TypeAlias = Callable[[], Awaitable[Reply]]
@@ -48,8 +48,12 @@ class _Tasks:
             except Exception as error:
                 reply = error
         self.done.append((ask, reply))
-        if self.wake is not None and not self.wake.done():
-            self.wake.set_result(None)
+        self.rouse()
+
+    def rouse(self) -> None:
+        """Wake the driver, if it waits."""
+        if self.wake is not None:
+            _set(self.wake)
 
     async def _answer(self, ask: Ask, call: AsyncCall) -> None:
         found: Reply | BaseException
@@ -113,6 +117,7 @@ async def adrive(
     deadline: float | None = None,
     journal: Journal | None = None,
     observe: Observe | None = None,
+    stop: Stop | None = None,
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight, on the running loop; else as `drive` does.
 
@@ -121,7 +126,7 @@ async def adrive(
     if concurrency < 1:
         raise ValueError(f"adrive(concurrency={concurrency!r}): must be at least 1")
     started, flying = time.monotonic(), 0
-    tasks = _Tasks(journal)
+    tasks, stop, loop = _Tasks(journal), stop or Stop(), asyncio.get_running_loop()
     pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe)
 
     def tell_arrived() -> None:
@@ -133,12 +138,16 @@ async def adrive(
                 raise reply
             pump.tell(ask, reply)
 
+    def wake() -> None:
+        loop.call_soon_threadsafe(tasks.rouse)
+
+    stop.wakes(wake)
     try:
         while not search.done:
             now = time.monotonic()
-            if deadline is not None and now >= deadline:
+            if (why := stop.due(now, deadline)) is not None:
                 tell_arrived()  # in time, and it may be the solution
-                search.stop(Ended.SECONDS)
+                search.stop(why)
             elif flying < concurrency and (job := pump.next(now)) is not None:
                 tasks.start(*job)
                 flying += 1
@@ -149,6 +158,7 @@ async def adrive(
                 await tasks.wait(min((t for t in (deadline, ready_at) if t is not None), default=None))
                 tell_arrived()
     finally:
+        stop.forgets(wake)
         await tasks.reap()
     tell_arrived()  # too late to change anything, but paid for
     return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)

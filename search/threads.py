@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-from .budget import Ended
 from .grow import describe
 from .journal import Journal
 from .protocol import ONE_CALL, Ask, Failed, Reply
 from .pump import Observe, Pump
 from .result import SearchResult
 from .search import Search
+from .stopping import Stop
 from .tree import A, S, Tree
 
 # Prepared on the driver's thread (the only one that touches the tree), called on another.
@@ -29,7 +29,7 @@ class _Workers:
         self.started, self.journal = 0, journal
         self.order = threading.Lock()
         self.jobs: SimpleQueue[tuple[Ask, contextvars.Context, Call] | None] = SimpleQueue()
-        self.done: SimpleQueue[tuple[Ask, Reply | BaseException]] = SimpleQueue()
+        self.done: SimpleQueue[tuple[Ask, Reply | BaseException] | None] = SimpleQueue()  # None: look up
 
     def start(self, ask: Ask, call: Reply | Call, flying: int) -> None:
         """Have a worker make the call. A reply of code is there already."""
@@ -58,9 +58,11 @@ class _Workers:
         """The replies that are there, without waiting."""
         while True:
             try:
-                yield self.done.get_nowait()
+                found = self.done.get_nowait()
             except Empty:
                 return
+            if found is not None:
+                yield found
 
     def _work(self) -> None:
         while (job := self.jobs.get()) is not None:
@@ -90,16 +92,18 @@ def drive(
     deadline: float | None = None,
     journal: Journal | None = None,
     observe: Observe | None = None,
+    stop: Stop | None = None,
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight.
 
     prepare: makes one call from an ask (or answers it at once), on this thread. deadline: a time.monotonic(); the
     search returns then, and a call that hangs stays in its thread. observe: called after each reply, here.
+    stop: ends the search from outside.
     """
     if concurrency < 1:
         raise ValueError(f"drive(concurrency={concurrency!r}): must be at least 1")
     started, flying = time.monotonic(), 0
-    workers = _Workers(journal)
+    workers, stop = _Workers(journal), stop or Stop()
     pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe)
 
     def tell(ask: Ask, reply: Reply | BaseException) -> None:
@@ -109,13 +113,17 @@ def drive(
             raise reply
         pump.tell(ask, reply)
 
+    def wake() -> None:
+        workers.done.put(None)
+
+    stop.wakes(wake)
     try:
         while not search.done:
             now = time.monotonic()
-            if deadline is not None and now >= deadline:
+            if (why := stop.due(now, deadline)) is not None:
                 for arrived in workers.arrived():  # in time, and it may be the solution
                     tell(*arrived)
-                search.stop(Ended.SECONDS)
+                search.stop(why)
                 break
             if flying < concurrency and (job := pump.next(now)) is not None:
                 workers.start(*job, flying)
@@ -127,6 +135,7 @@ def drive(
         for arrived in workers.arrived():  # too late to change anything, but paid for
             tell(*arrived)
     finally:
+        stop.forgets(wake)
         workers.close()
     return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)
 
@@ -134,7 +143,7 @@ def drive(
 def _wait(
     workers: _Workers, flying: int, now: float, deadline: float | None, ready_at: float | None
 ) -> tuple[Ask, Any] | None:
-    """The next reply; None when something else is due first: the deadline, or a delayed call."""
+    """The next reply; None when something else is due first: the deadline, a stop, a delayed call."""
     if not flying and ready_at is None:
         raise RuntimeError("the search waits for nothing and has not ended; this is a defect of its controller")
     due = [t for t in (deadline, ready_at) if t is not None]

@@ -1,0 +1,101 @@
+"""A search that is stopped from outside gives its best so far at once, whatever is still in flight."""
+
+import asyncio
+import threading
+
+import pytest
+
+from thoughtree.search import (
+    Beam,
+    Ended,
+    Propose,
+    Proposed,
+    Rated,
+    Reply,
+    Search,
+    SearchStatus,
+    Stepped,
+    Stop,
+    adrive,
+    drive,
+)
+
+CONTROLLER = Beam(width=2, branching=2, max_depth=3)
+
+
+def answered(ask):
+    if isinstance(ask.request, Propose):
+        return Reply(Proposed(("a", "b")))
+    return Reply(Rated((1.0,) * len(ask.request.nodes)))
+
+
+def step(state, action):
+    return Stepped(f"{state}{action}")
+
+
+def hanging(stop, released):
+    """The second proposal stops the search, and its own call hangs until the test is over."""
+
+    def prepare(ask, tree):
+        def call():
+            if isinstance(ask.request, Propose) and ask.request.node:
+                stop()
+                assert released.wait(30)
+            return answered(ask)
+
+        return call
+
+    return prepare
+
+
+def test_threads_return_while_a_call_hangs():
+    stop, released = Stop(), threading.Event()
+    result = drive(Search(CONTROLLER, "", step=step), hanging(stop, released), concurrency=1, stop=stop)
+    released.set()
+    assert (result.ended, result.status) == (Ended.STOPPED, SearchStatus.UNVERIFIED)
+    assert (result.path, result.unfinished) == (["a"], 1)  # a and b were proposed and rated alike
+    assert len(result.tree) == 3
+
+
+def test_asyncio_cancels_what_is_in_flight():
+    stop, cancelled = Stop(), []
+
+    def prepare(ask, tree):
+        async def call():
+            if isinstance(ask.request, Propose) and ask.request.node:
+                threading.Thread(target=stop).start()  # from a thread that has no loop
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    cancelled.append(ask.request.node)
+                    raise
+            return answered(ask)
+
+        return call
+
+    search = Search(CONTROLLER, "", step=step)
+    result = asyncio.run(adrive(search, prepare, concurrency=1, stop=stop))
+    assert (result.ended, result.path, result.unfinished) == (Ended.STOPPED, ["a"], 1)
+    assert cancelled == [1]
+
+
+def test_a_search_that_starts_after_the_stop_asks_nothing():
+    stop = Stop()
+    stop()
+    result = drive(Search(CONTROLLER, "", step=step), lambda ask, tree: pytest.fail("was asked"), stop=stop)
+    assert (result.ended, result.status, result.spent.calls) == (Ended.STOPPED, SearchStatus.FAILED, 0)
+
+
+def test_a_reply_that_came_before_the_stop_counts():
+    """Here the goal arrives, and the stop with it: it is solved, not stopped."""
+    stop = Stop()
+
+    def prepare(ask, tree):
+        stop()
+        return Reply(Proposed(("goal",)))
+
+    def goal(state, action):
+        return Stepped(action, solved=True, terminal=True)
+
+    result = drive(Search(CONTROLLER, "", step=goal), prepare, stop=stop)
+    assert (result.ended, result.solved) == (Ended.GOAL, True)
