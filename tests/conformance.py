@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from thoughtree.search import (
     Ended,
     Failed,
@@ -24,7 +26,7 @@ from thoughtree.search import (
     drive,
     run,
 )
-from worlds import Digits, play, prepared, search, shot
+from worlds import Digits, aprepared, play, prepared, search, shot
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
@@ -55,8 +57,10 @@ class Conformance:
         knobs = {"calls": calls, "samples": samples, "closing": closing, "seed": data.draw(st.integers(0, 9))}
         s = search(controller, world, **knobs)
         log = play(s, world, lambda n: data.draw(st.integers(0, n - 1)))
-        assert s.done and s.status in (SearchStatus.SOLVED, SearchStatus.UNVERIFIED, SearchStatus.FAILED)
-        assert world.calls <= calls and s.spent.calls == world.calls == len(log)
+        assert s.done
+        assert s.status in (SearchStatus.SOLVED, SearchStatus.UNVERIFIED, SearchStatus.FAILED)
+        assert world.calls <= calls
+        assert s.spent.calls == world.calls == len(log)
         self.check_tree(s, controller)
         # Any prefix told again, then the rest, is the same run.
         again = search(controller, world, **knobs)
@@ -100,26 +104,17 @@ class Conformance:
             world = Digits(seed, goal=(1, 2, 4))
             plain = search(controller, world)
             run(plain, world.answer)
-            rng = random.Random(seed)
             for concurrency in (1, 8):
                 threaded = search(controller, world)
-                drive(threaded, prepared(world, lambda: _nap(rng)), concurrency=concurrency)
+                drive(threaded, prepared(world, _nap), concurrency=concurrency)
                 looped = search(controller, world)
-
-                def later(ask: Any, tree: Any, world: Digits = world) -> Any:
-                    reply = Reply(world.answer(ask.request, tree, ask.attempt))
-
-                    async def call() -> Reply:
-                        await asyncio.sleep(rng.random() / 3000)
-                        return reply
-
-                    return call
-
-                asyncio.run(adrive(looped, later, concurrency=concurrency))
+                asyncio.run(adrive(looped, aprepared(world), concurrency=concurrency))
                 assert shot(threaded)[0] == shot(plain)[0] == shot(looped)[0]
                 assert threaded.status is plain.status is looped.status
 
-    def test_a_run_crashed_at_any_reply_resumes_to_the_same_tree(self, controller: Any, tmp_path: Path) -> None:
+    def test_a_run_crashed_at_any_reply_resumes_to_the_same_tree(
+        self, controller: Any, tmp_path: Path
+    ) -> None:
         world = Digits(5, flaky=0.15, unread=0.15, goal=(1, 2, 4))
         whole = search(controller, world, samples=2)
         run(whole, world.answer, journal=Journal(tmp_path / "whole", {"seed": 0}))
@@ -145,7 +140,9 @@ class Conformance:
             assert shot(resumed) == shot(whole)
             assert first.calls + rest.calls == paid  # nothing on disk is paid for again
 
-    def test_a_larger_budget_continues_a_run_that_its_budget_ended(self, controller: Any, tmp_path: Path) -> None:
+    def test_a_larger_budget_continues_a_run_that_its_budget_ended(
+        self, controller: Any, tmp_path: Path
+    ) -> None:
         world = Digits(7)
         whole = search(controller, world, calls=60)
         run(whole, world.answer)
@@ -245,5 +242,5 @@ def _knobs(controller: Any) -> dict[str, Any]:
     return {name: value for name, value in controller.dump().items() if name != "kind"}
 
 
-def _nap(rng: random.Random) -> None:
-    threading.Event().wait(rng.random() / 3000)
+def _nap() -> None:
+    time.sleep(random.random() / 3000)
