@@ -40,7 +40,7 @@ def describe(task: Any) -> str:
 
 
 def signature_of(state: Mapping[str, Any], custom_types: Mapping[str, Any] | None) -> type[dspy.Signature]:
-    """The signature that `about` describes. ValueError: a type is not known; KeyError: an entry is missing."""
+    """The signature that `about` describes. ValueError: an unknown type; KeyError: a missing entry."""
     fields: dict[str, tuple[Any, Any]] = {}
     for side, make in (("inputs", dspy.InputField), ("outputs", dspy.OutputField)):
         for name, kind in state[side].items():

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import dspy
+
+from .prediction import SearchPrediction
+
+CALL = ("config", "demos", "signature", "lm")  # what DSPy's own calls take beside the inputs
 
 
 def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
@@ -21,9 +26,16 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
         )
     if not made.input_fields or not made.output_fields:
         raise ValueError(f"signature={signature!r}: needs at least one input and one output field")
+    for name in made.input_fields:
+        if name in CALL:
+            raise ValueError(
+                f"signature: the input field {name!r} is a keyword of every DSPy call; rename it"
+            )
     for name in made.output_fields:
-        if name in ("search", "reasoning_path"):
-            raise ValueError(f"signature: the output field {name!r} hides the prediction's own; rename it")
+        if hasattr(SearchPrediction, name):
+            raise ValueError(
+                f"signature: the output field {name!r} hides the prediction's own {name}; rename it"
+            )
     return made
 
 
@@ -45,7 +57,7 @@ def compose(
     """
     fields: dict[str, tuple[Any, Any]] = {}
     for name, info in user.input_fields.items():
-        fields[name] = info.annotation, info
+        fields[name] = info.annotation, deepcopy(info)  # optimizers write descriptions into them
     own = {**role.input_fields, **({} if answers else role.output_fields)}
     for name, info in own.items():
         if name in leave_out:
@@ -54,10 +66,14 @@ def compose(
             raise ValueError(
                 f"signature: the input field {name!r} is also a field of the search's own; rename it"
             )
-        fields[name] = info.annotation, info
+        fields[name] = info.annotation, deepcopy(info)
     if answers:
         for name, info in user.output_fields.items():
-            fields[name] = info.annotation, info
+            if name in fields:
+                raise ValueError(
+                    f"signature: the output field {name!r} is also a field of the search's own; rename it"
+                )
+            fields[name] = info.annotation, deepcopy(info)
     said = [role.instructions, "The task:\n" + user.instructions]
     if notes:
         said.append(notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +36,7 @@ class Finisher:
         return self.mode == "lm" or (self.mode == "auto" and self.fields(node) is None)
 
     def fields(self, node: Node[Any, Any]) -> dict[str, Any] | None:
-        """The output fields that code can tell: the node's own, the task's, or what its last thought states."""
+        """The output fields that code can tell: the node's own, the task's, or what its last step states."""
         if node.answer is not None:
             return node.answer
         if node.state is None or not node.id:
@@ -54,13 +55,12 @@ class Finisher:
             text = "\n".join(path)
         else:
             text = (stepping.marked_answer(path[-1]) or path[-1]) if path else ""
-        fields = dict.fromkeys(self.user.output_fields)
+        fields: dict[str, Any] = dict.fromkeys(self.user.output_fields)
         *_, last = self.user.output_fields
-        if text and not self.task.has("answer"):
-            try:
-                fields[last] = typed(self.user, last, text)
-            except (ValueError, TypeError):
-                fields[last] = None
+        for form in (text, path) if text and not self.task.has("answer") else ():
+            with suppress(ValueError, TypeError):
+                fields[last] = typed(self.user, last, form)
+                break
         return fields
 
     def step(self, landing: Stepped | Illegal, action: Any) -> Stepped | Illegal:

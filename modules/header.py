@@ -12,7 +12,12 @@ import dspy
 from pydantic import TypeAdapter
 
 from ..search import Codec, Journal
+from ..search.journal import TELLING
 from .about import describe
+from .own import FUNCTIONS
+from .plan import dump_scale
+from .roles import lms_of
+from .sampling import rollout_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -21,13 +26,13 @@ ENDING = ".jsonl"
 
 
 def journal(session: Session, given: Any) -> Journal:
-    """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a problem."""
+    """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a call."""
     if isinstance(given, Journal):
         return given
     path = Path(given)
     head = header(session)
     if path.is_dir() or str(given).endswith(("/", "\\")):
-        path = path / (digest([head["inputs"], head["task"], head["controller"], head["seed"]]) + ENDING)
+        path = path / (digest({name: value for name, value in head.items() if name not in TELLING}) + ENDING)
     return Journal(path, head, codec=codec(session))
 
 
@@ -38,13 +43,23 @@ def header(session: Session) -> dict[str, Any]:
         "program": type(program).__name__,
         "roles": {name: _role(predictor) for name, predictor in program.named_predictors()},
         "controller": dump() if dump is not None else repr(plan.controller),
-        "rating": [plan.propose, plan.rate, plan.scale.told, plan.samples, plan.join, plan.near],
+        "rating": [plan.propose, plan.rate, dump_scale(plan.scale), plan.samples, plan.join, plan.near],
+        "functions": {name: _name(getattr(program, name)) for name in FUNCTIONS},
+        "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
         "answer": [plan.answer, plan.first, plan.threshold],
         "seed": plan.seed,
         "task": describe(program.task),
         "inputs": digest({name: _json(value) for name, value in session.inputs.items()}),
         "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")},
     }
+
+
+def _name(fn: Any) -> str | None:
+    """A function of the user's own, by where it is defined; an LM, by its model."""
+    if fn is None:
+        return None
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    return str(getattr(fn, "model", None) or f"{fn.__module__}:{name}")
 
 
 def _role(predictor: dspy.Predict) -> str:

@@ -236,7 +236,7 @@ class Jobs:
 
     def refuse_coroutines(self) -> None:
         """TypeError for a coroutine function in a program that is not awaited."""
-        for name in ("propose_fn", "rate_fn", "value_fn", "cheap_rate"):
+        for name in own.FUNCTIONS:
             fn = getattr(self.program, name)
             if own.is_coroutine(fn):
                 raise TypeError(

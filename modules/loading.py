@@ -89,7 +89,7 @@ def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Sig
         return signature_of(settings, types)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
-            f"{path}: its signature cannot be built ({error}); give custom_types={{'Name': type}} or signature="
+            f"{path}: its signature cannot be built ({error}); give custom_types={{'Name': type}}, signature="
         ) from error
 
 

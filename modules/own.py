@@ -13,9 +13,11 @@ from ..search.protocol import Outcome, Rated, Unread
 from .scale import Scale
 from .shown import NodeView, numbered
 
+FUNCTIONS = ("propose_fn", "rate_fn", "value_fn", "cheap_rate", "reward_fn")  # a program's attributes
+
 
 def calls_of(role: Any, each: int = 1) -> int:
-    """The most LM calls of one request to `role`: as declared, else `each` a predictor; none of a function."""
+    """The most LM calls of one request to `role`: as declared, else `each` a predictor; a function's 0."""
     declared = getattr(role, "calls", None)
     if isinstance(declared, int):
         return declared

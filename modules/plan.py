@@ -145,7 +145,7 @@ def load_scale(state: Mapping[str, Any]) -> Scale:
     return made
 
 
-class Settings(Parameter):  # type: ignore[misc]
+class Settings(Parameter):
     """A program's plan as a DSPy parameter: saved, loaded and copied with it, alone or in a pipeline."""
 
     def __init__(self, plan: Plan, about: Mapping[str, Any]) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import dspy
 from dspy.clients.model_metadata import model_info
 
 from .plan import Plan
-from .sampling import chosen
+from .roles import lms_of
 
 
 def refuse_unpriced(program: Any, plan: Plan) -> None:
     """ValueError if the budget has a cost ceiling and a role's model has no known price."""
     if plan.limits.cost is None:
         return
-    for name, lm in program.lms().items():
+    for name, lm in lms_of(program).items():
         model = getattr(lm, "model", None)
         if model is not None and not priceable(lm, program.prices):
             raise ValueError(
-                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the ceiling "
-                f"could not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a "
+                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the "
+                f"ceiling could not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a "
                 "ceiling in calls or tokens"
             )
 
@@ -36,7 +35,3 @@ def priceable(lm: Any, prices: Any) -> bool:
     except Exception:
         return False
     return bool(info) and "input_cost_per_token" in info
-
-
-def role_lm(bound: Any, own: Any) -> Any:
-    return chosen(bound, own, dspy.settings.lm)

@@ -22,7 +22,7 @@ EVERY = 0.1  # seconds between two messages to a stream
 
 
 @dataclass
-class SearchProgress(StatusMessage):  # type: ignore[misc]
+class SearchProgress(StatusMessage):
     """Where a search stands. best: the value of the best candidate so far; None: none is rated."""
 
     message: str = ""
@@ -55,7 +55,7 @@ class Reporter:
             self._send(progress(event.search))
 
     def _send(self, message: SearchProgress) -> None:
-        """A message is dropped where its stream is full or out of this thread's reach: it is only progress."""
+        """A message is dropped where its stream is full or not to be reached: it is only progress."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -10,11 +10,11 @@ from typing import Any
 import dspy
 from dspy.dsp.utils.settings import thread_local_overrides
 
-from ..search import Search, SearchResult, adrive, drive
-from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
+from ..search import Search, SearchResult, SearchStatus, adrive, drive
+from ..search.protocol import Answer, Answered, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
-from . import adapter, header
+from . import adapter, header, roles
 from .adapter import search_adapter
 from .background import in_thread
 from .failures import failure
@@ -49,7 +49,9 @@ class Session:
         self.program, self.plan, self.inputs = program, plan, inputs
         self.task = program.task.for_inputs(inputs)
         self.deadline = _deadline(plan)
-        reward = Reward(program.reward_fn, plan.threshold) if program.reward_fn is not None else None
+        reward = None
+        if program.reward_fn is not None and plan.threshold is not None:
+            reward = Reward(program.reward_fn, plan.threshold)
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self._gates: dict[
             int, tuple[Any, Any]
@@ -68,7 +70,7 @@ class Session:
 
     def _check_lms(self) -> None:
         """What would fail every call, or could not be held, is refused before the first."""
-        for role, lm in self.program.lms().items():
+        for role, lm in roles.lms_of(self.program).items():
             if lm is None:
                 raise ValueError(
                     f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, "
@@ -93,7 +95,7 @@ class Session:
             root,
             parse=parse,
             step=None if rewarded else step,
-            rating=program.rating(plan),
+            rating=roles.rating_of(program, plan),
             budget=plan.limits,
             calls={
                 Propose: 0
@@ -227,7 +229,7 @@ class Session:
 
     def _finish(self, result: SearchResult[Any, Any]) -> SearchPrediction:
         fields = self._fields(result)
-        result = result.replace(answer=fields, task=self.task)
+        result = result.replace(answer=fields, task=self.task, status=self._status(result, fields))
         if self.trace is not None:
             dspy.settings.trace.extend(self.trace.chosen(result))
         if self.plan.on_failure == "raise" and result.status == "failed":
@@ -237,13 +239,27 @@ class Session:
         return SearchPrediction(search=result, **fields)
 
     def _fields(self, result: SearchResult[Any, Any]) -> dict[str, Any]:
-        """Every output field: the closing call's, else what code tells of the best node, else its text or None."""
-        found = result.answer or (None if self.plan.answer == "path" else self.finisher.fields(result.best))
+        """Every output field: the closing call's, else what code tells of the best node, else its text."""
+        refused = self._refused()
+        if result.answer is not None and refused is None:
+            found: dict[str, Any] | None = result.answer
+        else:
+            known = None if self.plan.answer == "path" else self.finisher.fields(result.best)
+            found = refused if known is None else known
         if found is None:
             found = self.finisher.candidate(
                 [self.task.show(n.action) for n in result.tree.path(result.best)[1:]]
             )
         return {name: found.get(name) for name in self.program.signature.output_fields}
+
+    def _refused(self) -> dict[str, Any] | None:
+        """What the closing call gave, if code refuses it."""
+        closed = self.search.closed
+        return closed.fields if isinstance(closed, Answered) and closed.rule is not None else None
+
+    def _status(self, result: SearchResult[Any, Any], fields: dict[str, Any]) -> SearchStatus:
+        """A path may be a solution, and the words made of it none."""
+        return SearchStatus.UNVERIFIED if result.solved and fields == self._refused() else result.status
 
 
 def _cut(meter: Meter) -> bool:

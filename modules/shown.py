@@ -1,4 +1,4 @@
-"""What roles are shown of a tree: snapshots from the driver's thread, so that no worker reads a growing one."""
+"""What roles are shown of a tree: snapshots from the driver's thread, so no worker reads a growing one."""
 
 from __future__ import annotations
 

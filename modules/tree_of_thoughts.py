@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import dspy
 
-from ..search import Beam, Budget, Rating
+from ..search import Beam, Budget
 from ..tasks import FreeText, Task
+from . import roles
 from .about import about
-from .answer import Answer
 from .combination import check
 from .compose import user_signature
 from .estimate import Estimate, estimate
+from .inputs import configured, inputs_of
+from .own import FUNCTIONS
 from .plan import Plan, Settings
 from .prediction import SearchPrediction
-from .pricing import role_lm
-from .propose import Propose
-from .rate import MODES, Rate
 from .scale import scale_of
 from .session import Session
 
-# What one call may change by config={...}; the roles' signatures hang on the others.
-PER_CALL = (
-    "budget",
-    "controller",
-    "seed",
-    "concurrency",
-    "samples",
-    "join",
-    "near",
-    "first",
-    "threshold",
-    "on_failure",
-    "retries",
-    "history",
-)
-RUNTIME = ("journal", "on_event")
-ROLE_LMS = ("propose_lm", "rate_lm", "answer_lm")
+SHARED = ("task", "signature", "propose_lm", "rate_lm", "answer_lm", *FUNCTIONS)  # by all copies of a program
 
 
 class TreeOfThoughts(dspy.Module):
@@ -136,30 +119,20 @@ class TreeOfThoughts(dspy.Module):
         self.value_fn, self.reward_fn, self.cheap_rate = value_fn, reward_fn, cheap_rate
         self.propose_lm, self.rate_lm, self.answer_lm = propose_lm, rate_lm, answer_lm
         self.prices = dict(prices or {})
-        self._add_roles(plan, propose, rate)
+        # Direct attributes: DSPy finds, tunes and saves their predictors by these names.
+        for name, role in roles.made(self, plan, propose, rate).items():
+            setattr(self, name, role)
         check(self, plan)
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
 
-    def _add_roles(self, plan: Plan, propose: Any, rate: Any) -> None:
-        """Roles are direct attributes: DSPy finds, tunes and saves their predictors by these names."""
-        notes = self.task.instructions()
-        shows_state = self.task.has("render") and not isinstance(self.task, FreeText)
-        if isinstance(propose, dspy.Module):
-            self.propose = propose
-        elif plan.propose in ("lm", "samples"):
-            self.propose = Propose(self.signature, notes=notes, shows_state=shows_state)
-        if isinstance(rate, dspy.Module):
-            self.rate = rate
-        elif plan.rate in MODES:
-            self.rate = Rate(
-                self.signature, mode=plan.rate, scale=plan.scale, notes=notes, shows_state=shows_state
-            )  # type: ignore[arg-type]
-        if (
-            plan.answer == "lm"
-            or plan.first == "answer"
-            or (plan.answer == "auto" and not self.task.has("answer"))
-        ):
-            self.answer = Answer(self.signature, notes=notes)
+    def __deepcopy__(self, memo: dict[int, Any]) -> TreeOfThoughts:
+        """Roles and knobs are copied; LMs (with their connections), functions and the task are not."""
+        copied = type(self).__new__(type(self))
+        shared = [getattr(self, name) for name in SHARED] + [predictor.lm for predictor in self.predictors()]
+        memo |= {id(self): copied} | {id(thing): thing for thing in shared}
+        state: Any = self.__getstate__()
+        copied.__setstate__({name: deepcopy(value, memo) for name, value in state.items()})
+        return copied
 
     def __getattr__(self, name: str) -> Any:
         # A role that this program does not need is no attribute: it would be listed, tuned and saved.
@@ -203,41 +176,6 @@ class TreeOfThoughts(dspy.Module):
     def budget(self, budget: Budget | int | None) -> None:
         self.plan = self.plan.replace(budget=budget)
 
-    def rating(self, plan: Plan) -> Rating:
-        """How the search asks this program's rater."""
-        if self.value_fn is not None or plan.rate == "code":
-            return Rating(
-                together="each", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near
-            )
-        if self.rate_fn is not None:
-            return Rating(
-                together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near
-            )
-        if isinstance(self.rate, Rate):
-            return self.rate.rating(plan.samples, plan.join, plan.near)
-        scale = plan.scale
-        return Rating(
-            samples=plan.samples,
-            join=plan.join,
-            unread=scale.unread,
-            cut=scale.cut,
-            low=scale.low,
-            high=scale.high,
-            near=plan.near,
-        )
-
-    def lms(self) -> dict[str, Any]:
-        """The LM that each role would call now."""
-        roles = {"propose": self.propose_lm, "rate": self.rate_lm, "answer": self.answer_lm}
-        found = {
-            name: role_lm(getattr(self, name).predict.lm, lm)
-            for name, lm in roles.items()
-            if isinstance(getattr(self, name), Propose | Rate | Answer)
-        }
-        if isinstance(self.cheap_rate, dspy.BaseLM):
-            found["cheap_rate"] = self.cheap_rate
-        return found
-
     # ---- calling it
 
     def forward(self, **kwargs: Any) -> SearchPrediction:
@@ -246,32 +184,11 @@ class TreeOfThoughts(dspy.Module):
     async def aforward(self, **kwargs: Any) -> SearchPrediction:
         return await self._session(kwargs).arun()
 
-    def _session(self, kwargs: dict[str, Any]) -> Session:
-        config = dict(kwargs.pop("config", None) or {})
-        runtime = {name: config.pop(name) for name in RUNTIME if name in config}
-        for name in config:
-            if name not in PER_CALL:
-                raise ValueError(f"config={{{name!r}: ...}}: {_near(name, (*PER_CALL, *RUNTIME))}")
-        plan = self.plan
-        if config:
-            plan = plan.replace(**config)
+    def _session(self, given: dict[str, Any]) -> Session:
+        plan, runtime = configured(self.plan, given.pop("config", None))
+        if plan is not self.plan:
             check(self, plan)
-        return Session(self, plan, self._inputs(kwargs), **runtime)
-
-    def _inputs(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        fields = self.signature.input_fields
-        for name in kwargs:
-            if name not in fields:
-                raise ValueError(f"input {name!r}: {_near(name, tuple(fields))}")
-        inputs: dict[str, Any] = {}
-        for name, info in fields.items():
-            if name in kwargs:
-                inputs[name] = kwargs[name]
-            elif not info.is_required():
-                inputs[name] = info.get_default(call_default_factory=True)
-            else:
-                raise ValueError(f"input {name!r} is missing: this program takes {', '.join(fields)}")
-        return inputs
+        return Session(self, plan, inputs_of(self.signature, given), **runtime)
 
     def estimate(self, **assumptions: Any) -> Estimate:
         """The most that one call can make, before it is made: see `thoughtree.modules.estimate.estimate`."""
@@ -290,9 +207,3 @@ def _kind(name: str, given: Any, default: str) -> Any:
     if given == "own" or isinstance(given, type):
         raise ValueError(f"{name}={given!r}: give the function or module itself; a class is called first")
     return "own" if callable(given) else given
-
-
-def _near(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-    return f"no such name; {hint}there are {', '.join(known)}"

@@ -4,7 +4,7 @@ import dspy
 
 
 class Assess(dspy.Signature):
-    """A solution is being built one step at a time. Assess whether a full one can still be reached from here."""
+    """A solution is being built one step at a time. Assess whether it can still be completed from here."""
 
     search_path: str = dspy.InputField(desc="the steps taken so far, in order")
     search_state: str = dspy.InputField(desc="where these steps have led")

@@ -11,7 +11,7 @@ class Propose(dspy.Signature):
     answer, start it with "ANSWER:".
     """
 
+    num_thoughts: str = dspy.InputField(desc="how many alternatives to give")
     search_path: str = dspy.InputField(desc="the steps taken so far, in order")
     search_state: str = dspy.InputField(desc="where these steps have led")
-    num_thoughts: str = dspy.InputField(desc="how many alternatives to give")
     next_thoughts: str = dspy.OutputField(desc="a numbered list with one step a line and nothing else")

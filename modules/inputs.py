@@ -1,0 +1,61 @@
+"""What a program is called with: its signature's fields, and what one call may change."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from .plan import Plan
+
+# What one call may change by config={...}; the roles' signatures hang on the other knobs.
+PER_CALL = (
+    "budget",
+    "controller",
+    "seed",
+    "concurrency",
+    "samples",
+    "join",
+    "near",
+    "first",
+    "threshold",
+    "on_failure",
+    "retries",
+    "history",
+)
+RUNTIME = ("journal", "on_event")
+
+
+def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:
+    """The plan of one call, and what belongs to this call alone. ValueError for a name that there is not."""
+    config = dict(given or {})
+    runtime = {name: config.pop(name) for name in RUNTIME if name in config}
+    for name in config:
+        if name not in PER_CALL:
+            raise ValueError(f"config={{{name!r}: ...}}: {_near(name, (*PER_CALL, *RUNTIME))}")
+    return (plan.replace(**config) if config else plan), runtime
+
+
+def inputs_of(signature: type[dspy.Signature], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs in the signature's order, defaults filled in. ValueError for one missing or unknown."""
+    fields = signature.input_fields
+    for name in given:
+        if name not in fields:
+            raise ValueError(f"input {name!r}: {_near(name, tuple(fields))}")
+    found: dict[str, Any] = {}
+    for name, info in fields.items():
+        if name in given:
+            found[name] = given[name]
+        elif not info.is_required():
+            found[name] = info.get_default(call_default_factory=True)
+        else:
+            raise ValueError(f"input {name!r} is missing: this program takes {', '.join(fields)}")
+    return found
+
+
+def _near(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=2)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    return f"no such name; {hint}there are {', '.join(known)}"

@@ -1,0 +1,71 @@
+"""The roles that a program's plan calls for, which LMs they call, and how its rater is asked."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import dspy
+
+from ..search import Rating
+from ..tasks import FreeText
+from .answer import Answer
+from .plan import Plan
+from .propose import Propose
+from .rate import MODES, Mode, Rate
+from .sampling import chosen
+
+
+def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Module]:
+    """The role modules by name, those of the user's own among them. One that is not needed is left out."""
+    signature, task = program.signature, program.task
+    notes = task.instructions()
+    shows_state = task.has("render") and not isinstance(task, FreeText)
+    found: dict[str, dspy.Module] = {}
+    if isinstance(propose, dspy.Module):
+        found["propose"] = propose
+    elif plan.propose in ("lm", "samples"):
+        found["propose"] = Propose(signature, notes=notes, shows_state=shows_state)
+    if isinstance(rate, dspy.Module):
+        found["rate"] = rate
+    elif plan.rate in MODES:
+        mode = cast("Mode", plan.rate)
+        found["rate"] = Rate(signature, mode=mode, scale=plan.scale, notes=notes, shows_state=shows_state)
+    closes = plan.answer == "lm" or (plan.answer == "auto" and not task.has("answer"))
+    if closes or plan.first == "answer":
+        found["answer"] = Answer(signature, notes=notes)
+    return found
+
+
+def rating_of(program: Any, plan: Plan) -> Rating:
+    """How a search asks this program's rater."""
+    if program.value_fn is not None or plan.rate == "code":
+        return Rating(join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+    if program.rate_fn is not None:
+        return Rating(together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+    if isinstance(program.rate, Rate):
+        return program.rate.rating(plan.samples, plan.join, plan.near)
+    scale = plan.scale
+    return Rating(
+        samples=plan.samples,
+        join=plan.join,
+        unread=scale.unread,
+        cut=scale.cut,
+        low=scale.low,
+        high=scale.high,
+        near=plan.near,
+    )
+
+
+def lms_of(program: Any) -> dict[str, Any]:
+    """The LM that each role calls as things are configured now, None where there is none."""
+    configured, found = dspy.settings.lm, {}
+    for name in ("propose", "rate", "answer"):
+        role = getattr(program, name)
+        if isinstance(role, Propose | Rate | Answer):
+            found[name] = chosen(role.predict.lm, getattr(program, f"{name}_lm"), configured)
+        elif role is not None:  # the user's own: it may set an LM as it runs
+            bound = {f"{name}.{path}": p.lm or configured for path, p in role.named_predictors()}
+            found |= {path: lm for path, lm in bound.items() if lm is not None}
+    if isinstance(program.cheap_rate, dspy.BaseLM):
+        found["cheap_rate"] = program.cheap_rate
+    return found
