@@ -19,7 +19,9 @@ R = TypeVar("R")
 
 _NOUN = r"(?:choice|option|candidate|thought|plan|step|proposal|passage|solution|path|state|attempt|move|item|no\.)"
 _LABEL = rf"(?:{_NOUN}\s?)?[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Z])"
-_HEADER = re.compile(rf"[^\w#(\[\n]{{0,6}}(?i:{_NOUN}\s?)[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Za-z])\b[)\]]?\s?(?:[.:=|–—-]|\Z|(?=[\s(]))")
+_HEADER = re.compile(
+    rf"[^\w#(\[\n]{{0,6}}(?i:{_NOUN}\s?)[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Za-z])\b[)\]]?\s?(?:[.:=|–—-]|\Z|(?=[\s(]))"
+)
 _LINE = re.compile(
     r"[^\w#(\[\n]{0,6}[#(\[]?(?P<label>[0-9]{1,3}|[A-Z])(?:\s?[)\]][.:]?|\s?[:=|→]|\s?[.](?!\S)|\.(?=[^\W\d])|\s[-–—](?=\s)|\s(?=[0-9.%]+\s*\Z)|\t)"
 )
@@ -58,7 +60,9 @@ def _by_candidate(text: str | None, count: int, read: Callable[[str], R | None])
         bodies = {place + 1: found for place, found in bodies.items()}
     if bodies:
         return [_last(bodies.get(place, []), read) for place in range(1, count + 1)]
-    parts = [part for part in re.split(r"\n|(?<=[^0-9]),|,(?=[^0-9])|[;|]", said.strip("[]() \n")) if part.strip()]
+    parts = [
+        part for part in re.split(r"\n|(?<=[^0-9]),|,(?=[^0-9])|[;|]", said.strip("[]() \n")) if part.strip()
+    ]
     if len(parts) == 1 and count > 1:
         parts = parts[0].split()
     found = [read(part.strip()) for part in parts]
@@ -103,7 +107,9 @@ def _parts(line: str) -> list[str]:
     parts = [line[a:b].strip(" ,;|") for a, b in zip(cuts, cuts[1:], strict=False)]
     marks = [_HEADER.match(part) or _LINE.match(part) for part in parts]
     labels = [mark["label"].upper() for mark in marks if mark]
-    run = [chr(ord(labels[0]) + k) if labels[0].isalpha() else str(int(labels[0]) + k) for k in range(len(parts))]
+    run = [
+        chr(ord(labels[0]) + k) if labels[0].isalpha() else str(int(labels[0]) + k) for k in range(len(parts))
+    ]
     return parts if labels == run else [line]
 
 
@@ -155,7 +161,14 @@ def _place(key: str) -> int | None:
 def _text(value: Value) -> str:
     """A value as a reply of its own."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f'"{key}": {_text(part) if not isinstance(part, str) else _quote(part)}' for key, part in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f'"{key}": {_text(part) if not isinstance(part, str) else _quote(part)}'
+                for key, part in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(_text, value)) + "]"
     return "null" if value is None else repr(value) if isinstance(value, float) else str(value)

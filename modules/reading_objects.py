@@ -32,7 +32,7 @@ def proposals(text: str, listed: Callable[[str], list[str]]) -> list[str] | None
         if not _stands_alone(text, value, start, end):
             continue
         found += [polish(part) for part in _flatten(value, listed)]
-        if not isinstance(value, dict) or len(found) != 1 and end != len(text):
+        if not isinstance(value, dict) or (len(found) != 1 and end != len(text)):
             return found
     if found:
         return found

@@ -100,7 +100,9 @@ def plain(text: str | None) -> str:
     if len(found) == 1:
         joined = found[0][1]
     else:
-        joined = "\n".join(f"{name.replace('_', ' ')}: {body.strip()}" if name else body for name, body in found)
+        joined = "\n".join(
+            f"{name.replace('_', ' ')}: {body.strip()}" if name else body for name, body in found
+        )
     joined = _NON_ASCII.sub(lambda char: _compatible(char[0]), joined).replace("−", "-")
     joined = _BOXED.sub(r"\1", _FENCE_LINE.sub("", joined))
     return _EMPHASIS.sub("", joined).strip()
