@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .own import calls_of
-from .rate import MODES
+from .most_calls import calls_by_role
 
 if TYPE_CHECKING:
     from .tree_of_thoughts import TreeOfThoughts
@@ -60,65 +59,47 @@ def estimate(
 ) -> Estimate:
     """The most that one call of `program` can make.
 
-    tokens: tokens in and out of one call, per role ("propose", "rate", "answer"). price: dollars per million
-    tokens (in, out), one for all or one per role. measured: a SearchResult whose means per call are used
-    instead of `tokens` (its prompts and replies are not told apart, so they count as tokens in). moves: the
-    most children of a node, where branching is None.
+    tokens: tokens in and out of one call, per role ("propose", "rate", "cheap_rate", "answer"; "step" for a
+    reward function that calls a model). price: dollars per million tokens (in, out), one for all or one per
+    role. measured: a SearchResult whose means per call are used instead of `tokens`; it does not tell prompts
+    from replies, so all its tokens cost what the dearer do. moves: the most children of a node, where
+    branching is None.
     """
-    plan = program.plan
-    most = plan.controller.most(moves)
+    most = getattr(program.controller, "most", lambda moves: None)(moves)
     expansions, evaluations = most if most is not None else (0, 0)
-    calls = _calls(program, expansions, evaluations)
-    per_call = {**USUAL, **(_means(measured) if measured is not None else {}), **(tokens or {})}
-    used = {role: round(sum(per_call[role]) * count) for role, count in calls.items()}
-    each = None
+    calls = calls_by_role(program, expansions, evaluations, moves)
+    means = {} if measured is None else _means(measured)
+    per_call: dict[str, tuple[float, float]] = {**USUAL, **means, **(tokens or {})}
+    used = {role: round(sum(_of(per_call, role)) * count) for role, count in calls.items()}
+    each = cost = None
     if price is not None:
-        each = {
-            role: _dollars(per_call[role], price[role] if isinstance(price, Mapping) else price)
-            for role in calls
-        }
-    cost = None if each is None else {role: each[role] * count for role, count in calls.items()}
+        each = {}
+        for role in calls:
+            of_role = _of(price, role) if isinstance(price, Mapping) else price
+            if role in means and role not in (tokens or {}):
+                of_role = max(of_role), 0.0
+            each[role] = _dollars(_of(per_call, role), of_role)
+        cost = {role: each[role] * count for role, count in calls.items()}
     found = Estimate(expansions, evaluations, calls, used, cost, each, most is not None, None)
     warning = _over(program, found)
     if warning is not None:
         logger.warning(warning)
-    return Estimate(expansions, evaluations, calls, used, cost, each, most is not None, warning)
-
-
-def _calls(program: TreeOfThoughts, expansions: int, evaluations: int) -> dict[str, int]:
-    plan = program.plan
-    found: dict[str, int] = {}
-    proposing = 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose)
-    if plan.propose == "samples":
-        proposing *= getattr(plan.controller, "branching", 1) or 1
-    if proposing:
-        found["propose"] = expansions * proposing
-    rating = 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate)
-    if rating:
-        found["rate"] = _ratings(plan, expansions, evaluations) * plan.samples * rating
-    if program.answer is not None:
-        found["answer"] = 1 + (plan.first == "answer")
-    return found
-
-
-def _ratings(plan: Any, expansions: int, evaluations: int) -> int:
-    """Requests for ratings, one sample each: a node, an expansion, a level, or two nodes of a level."""
-    together = MODES.get(plan.rate, "each")
-    depth, width = plan.controller.max_depth, getattr(plan.controller, "width", None)
-    if together == "siblings":
-        return expansions
-    if together == "each":
-        return evaluations
-    level_wise = width is not None or not hasattr(plan.controller, "keep")
-    levels = depth if level_wise else expansions
-    if together == "level":
-        return levels
-    largest = evaluations if levels == 0 else -(-evaluations // max(1, levels))
-    return levels * largest * (largest - 1) // 2
+    return replace(found, warning=warning)
 
 
 def _means(result: Any) -> dict[str, tuple[float, float]]:
     return {role: (u.tokens / u.calls, 0.0) for role, u in result.spent_by.items() if u.calls and u.tokens}
+
+
+def _of(given: Mapping[str, tuple[float, float]], role: str) -> tuple[float, float]:
+    """What is given for a role; a cheap rating is else one like any other, and a reward's call like an
+    answer's.
+    """
+    alike = {"cheap_rate": "rate", "step": "answer"}
+    name = role if role in given else alike.get(role, role)
+    if name not in given:
+        raise ValueError(f"price={dict(given)!r}: there is none for {role!r}, which makes calls")
+    return given[name]
 
 
 def _dollars(tokens: tuple[float, float], price: tuple[float, float]) -> float:
