@@ -3,11 +3,16 @@
 Whatever a reply looks like, a reader gives what it says or says that it cannot be read (None, []): it never
 guesses, never raises because of the text, and takes time in proportion to its length. One reader a question:
 
-    items             the proposals in a list                   number, scores       a rating on a scale, one or several
-    actions           an agent's next action                    verdict, verdicts    a label (sure, likely), one or several
-    match_move        a legal move that the reply names         vote, comparison     the best of several, of two
-    answer_text       what a thought that ends the search says  code                 the first program
-    clues             crossword words                           clean                the text itself, without reasoning
+    items               the proposals in a list
+    number, scores      a rating on a scale, of one candidate, of several
+    verdict, verdicts   a label (sure, likely), of one candidate, of several
+    vote, comparison    the best of several, the better of two
+    actions             an agent's next action
+    match_move          a legal move that the reply names
+    answer_text         what a thought that ends the search says
+    code                the first program
+    clues               crossword words
+    clean               the text itself, without reasoning
 
 Every reader drops `<think>` blocks and field markers first. `None` for a text reads as an empty one.
 """

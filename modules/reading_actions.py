@@ -1,4 +1,4 @@
-"""Replies that hold one thing: a program, an agent's next action, a legal move, an answer, crossword words."""
+"""Replies that hold one thing: a program, an agent's action, a legal move, an answer, crossword words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from .reading_text import block, body, unbold, unwrap, visible
 
 
 def code(text: str | None) -> str:
-    """The first fenced block, whatever its tag, indentation kept; without a fence, the text. A cut fence ends there."""
+    """The first fenced block, whatever its tag, indentation kept; without a fence, the text.
+
+    A fence that is never closed, because the reply was cut, holds the rest.
+    """
     said = visible(text)
     lines = (said if "```" in said or "~~~" in said else block(text)).split("\n")
     for k, line in enumerate(lines):
@@ -88,7 +91,7 @@ _ARTICLES = re.compile(r"\b(?:the|an?)\b ?")
 
 
 def match_move(text: str | None, moves: Sequence[str]) -> str | None:
-    """The legal move that the text names, or None: case, quotes, emphasis, stops and articles do not count."""
+    """The legal move that the text names, or None. Case, quotes, emphasis, stops, articles do not count."""
     named = items(text)
     for spell in (normal, lambda move: _ARTICLES.sub("", normal(move))):
         spelled = {spell(name) for name in named}
@@ -128,7 +131,7 @@ _WORD = re.compile(
 def clues(text: str | None, length: int = 5) -> list[str]:
     """Crossword proposals as `h1. apart (certain)`: lower case, words of `length` letters only, none twice.
 
-    Under the headings Across and Down plain numbers are read as h and v. A word without a confidence has none here.
+    Under the headings Across and Down plain numbers are read as h and v. A word may come without confidence.
     """
     spaced = re.compile(rf"(?<![A-Za-z])(?:[A-Za-z][ -]){{{length - 1}}}[A-Za-z](?![A-Za-z])")
     found: dict[tuple[str, str], str] = {}

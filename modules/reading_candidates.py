@@ -1,37 +1,39 @@
 """Ratings of several candidates in one reply, each under its number or letter.
 
-A rating belongs to the label it stands under. Without labels the order counts, and only if every candidate has a
-rating: a missing one must not shift the others onto their neighbours.
+A rating belongs to the label it stands under. Without labels the order counts, and only if every candidate
+has a rating: a missing one must not shift the others onto their neighbours.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from .reading_numbers import Reading, number
 from .reading_text import plain
 from .reading_values import Value, values
 from .reading_verdicts import verdict
+from .reading_votes import NOUN
 
 R = TypeVar("R")
 
-_NOUN = r"(?:choice|option|candidate|thought|plan|step|proposal|passage|solution|path|state|attempt|move|item|no\.)"
-_LABEL = rf"(?:{_NOUN}\s?)?[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Z])"
 _HEADER = re.compile(
-    rf"[^\w#(\[\n]{{0,6}}(?i:{_NOUN}\s?)[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Za-z])\b[)\]]?\s?(?:[.:=|–—-]|\Z|(?=[\s(]))"
+    rf"[^\w#(\[\n]{{0,6}}(?i:{NOUN}\s?)[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Za-z])\b[)\]]?"
+    r"\s?(?:[.:=|–—-]|\Z|(?=[\s(]))"
 )
 _LINE = re.compile(
-    r"[^\w#(\[\n]{0,6}[#(\[]?(?P<label>[0-9]{1,3}|[A-Z])(?:\s?[)\]][.:]?|\s?[:=|→]|\s?[.](?!\S)|\.(?=[^\W\d])|\s[-–—](?=\s)|\s(?=[0-9.%]+\s*\Z)|\t)"
+    r"[^\w#(\[\n]{0,6}[#(\[]?(?P<label>[0-9]{1,3}|[A-Z])"
+    r"(?:\s?[)\]][.:]?|\s?[:=|→]|\s?[.](?!\S)|\.(?=[^\W\d])|\s[-–—](?=\s)|\s(?=[0-9.%]+\s*\Z)|\t)"
 )
-_NEXT = re.compile(rf"(?:[,;|]|\s)\s?(?=(?i:{_NOUN}\s?)?[#(\[]?(?:[0-9]{{1,3}}|[A-Z])(?:[)\]]|\s?[:=])\s?\S)")
+_NEXT = re.compile(rf"(?:[,;|]|\s)\s?(?=(?i:{NOUN}\s?)?[#(\[]?(?:[0-9]{{1,3}}|[A-Z])(?:[)\]]|\s?[:=])\s?\S)")
 _TRAILING = re.compile(r"(?:[:–—→|]|->|\s-)\s{0,3}(?P<tail>[^:–—→|=\n]{1,80})\Z")
 _ID_KEYS = ("id", "index", "candidate", "number", "label", "choice", "option", "step", "name", "key")
 
 
 def scores(text: str | None, count: int, low: float, high: float) -> list[Reading | None]:
-    """One score a candidate on the scale `low` to `high`; None for one that the reply does not rate readably."""
+    """One score a candidate on the scale `low` to `high`; None where the reply gives none."""
     if not low < high:
         raise ValueError(f"low must be below high, got low={low!r} and high={high!r}")
 
@@ -42,15 +44,19 @@ def scores(text: str | None, count: int, low: float, high: float) -> list[Readin
 
 
 def verdicts(text: str | None, count: int, labels: Sequence[str]) -> list[str | None]:
-    """One of `labels` a candidate; None for one that the reply does not judge readably."""
-    choices = [label.casefold() for label in labels]
+    """One of `labels` a candidate; None where the reply gives none."""
 
     def judge(body: str) -> str | None:
         return verdict(body, labels)
 
-    said = plain(text)
-    echoed = [part.strip(" .\"'").casefold() for part in re.split(r"[,/|]", said)]
-    return [None] * count if len(echoed) > 1 and echoed == choices else _by_candidate(text, count, judge)
+    return [None] * count if _choices(plain(text), labels) else _by_candidate(text, count, judge)
+
+
+def _choices(said: str, labels: Sequence[str]) -> bool:
+    """Whether a reply is the choices echoed back, in the order given: `sure, likely, impossible`."""
+    places = {label.casefold(): place for place, label in enumerate(labels)}
+    found = [places.get(part.strip(" .\"'").casefold(), -1) for part in re.split(r"[,/|]", said[:1000])]
+    return len(found) > 1 and -1 not in found and all(a < b for a, b in pairwise(found))
 
 
 def _by_candidate(text: str | None, count: int, read: Callable[[str], R | None]) -> list[R | None]:
@@ -83,7 +89,7 @@ def _last(bodies: list[str], read: Callable[[str], R | None]) -> R | None:
 
 
 def _in_lines(said: str) -> dict[int, list[str]]:
-    """What the reply says under each label. Headers with a noun (`Candidate 2:`) rule out bare numbers as labels."""
+    """What is said under each label. Headers with a noun (`Candidate 2:`) rule out bare numbers as labels."""
     lines = [part for line in said.split("\n") for part in _parts(line.strip())]
     pattern = _HEADER if any(_HEADER.match(line) for line in lines) else _LINE
     found: dict[int, list[str]] = {}
@@ -104,7 +110,7 @@ def _parts(line: str) -> list[str]:
     if not (_LINE.match(line) or _HEADER.match(line)):
         return [line]
     cuts = [0] + [cut.end() for cut in _NEXT.finditer(line)] + [len(line)]
-    parts = [line[a:b].strip(" ,;|") for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = [line[a:b].strip(" ,;|") for a, b in pairwise(cuts)]
     marks = [_HEADER.match(part) or _LINE.match(part) for part in parts]
     labels = [mark["label"].upper() for mark in marks if mark]
     run = [
@@ -152,7 +158,7 @@ def _labelled(value: Value) -> tuple[int, str] | None:
 
 
 def _place(key: str) -> int | None:
-    found = re.fullmatch(rf"\s*(?i:{_NOUN}[\s_-]?)?[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Z])[)\]:.]?\s*", key)
+    found = re.fullmatch(rf"\s*(?i:{NOUN}[\s_-]?)?[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Z])[)\]:.]?\s*", key)
     if not found:
         return None
     return int(found["label"]) if found["label"].isdigit() else ord(found["label"]) - ord("A") + 1

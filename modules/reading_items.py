@@ -30,7 +30,7 @@ _ROMANS = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a line begins with. kind: label, number, letter, roman, bullet, or text for none; `rest`: what follows."""
+    """What a line begins with: its kind (label, number, letter, roman, bullet; else text) and the rest."""
 
     kind: str
     ordinal: int
@@ -111,8 +111,9 @@ def is_step(text: str) -> bool:
 _NOTHING = re.compile(r"(?:none|n/?a|null|nil|nothing|empty|no more|end|done|etc)?\W*", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:i(?:['’]m| am)? (?:sorry|unable|not able)|sorry\b|unfortunately,? i\b|as an ai\b|i apologi[sz]e\b|"
-    r"i (?:can ?not|can['’]t|could not|couldn['’]t|won['’]t) (?:help|assist|provide|propose|suggest|evaluate|answer|"
-    r"continue|determine|generate|comply|do (?:that|this)|see any|find any|think of)|i (?:do not|don['’]t) know\b|"
+    r"i (?:can ?not|can['’]t|could not|couldn['’]t|won['’]t) (?:help|assist|provide|propose|suggest|evaluate|"
+    r"answer|continue|determine|generate|comply|do (?:that|this)|see any|find any|think of)|"
+    r"i (?:do not|don['’]t) know\b|"
     r"(?:there (?:are|is) )?no (?:(?:more|other|further|valid|possible|legal|next|new|useful) ){0,3}"
     r"(?:moves?|steps?|actions?|options?|thoughts?|ideas?|proposals?)\b)",
     re.IGNORECASE,

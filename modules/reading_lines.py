@@ -1,4 +1,4 @@
-"""A reply as lines, each with the list marker that it begins with; rules, fences and table frames left out."""
+"""A reply as lines, each with the list marker it begins with; rules, fences and table frames left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GLUED = re.compile(r"([0-9０-９]{1,3})([.．])(?=[0-9０-９])")
 
 @dataclass(slots=True)
 class Line:
-    """text: without quote, heading and bold marks. mark: its kind is heading for a title without another marker."""
+    """text: without quote, heading and bold marks. mark: of the kind heading if it is a title and no more."""
 
     text: str
     mark: Marker

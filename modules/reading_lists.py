@@ -1,7 +1,7 @@
 """Proposals out of whatever shape a reply gives them.
 
 Values first (JSON, Python), then an agent's actions, then marked lists (labels, numbers, letters, bullets,
-headings), then plain lines. What is around an item goes (marker, label, emphasis, quotes); what is in it stays.
+headings), then plain lines. What is around an item goes (marker, label, emphasis, quotes); its words stay.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def _kinds(said: list[Line]) -> frozenset[str]:
         found = marked.get(kind, [])
         if found and _runs(kind, [line.mark.ordinal for line in found], len(marked.get("text", []))):
             nested = len(bullets) > 1 and min(b.indent for b in bullets) < min(line.indent for line in found)
-            if not nested:
-                return frozenset(
-                    {kind, "letter"} if kind == "roman" else {kind}
-                )  # `i.` is taken for a letter
-            break
+            if nested:
+                break
+            return (
+                frozenset({kind, "letter"}) if kind == "roman" else frozenset({kind})
+            )  # `i.` looks a letter
     if bullets:
         return frozenset({"bullet"})
     return frozenset({"heading"}) if len(marked.get("heading", [])) > 1 and "text" in marked else _NO_KIND

@@ -38,7 +38,8 @@ _RATING = re.compile(
 )
 _ALONE = re.compile(rf"[\s\"'(\[{{$]*{_AMOUNT}[\s\"')\]}}$.!。]*", re.IGNORECASE)
 _LEADING = re.compile(
-    rf"\s*{_AMOUNT}(?:\s?[-–—]{{1,2}}\s(?=[^\W\d])|\s?\([^()\n]{{0,200}}\)\.?[ \t]*(?:\n|\Z)|,?\s(?:because|since|as)\b)",
+    rf"\s*{_AMOUNT}"
+    r"(?:\s?[-–—]{1,2}\s(?=[^\W\d])|\s?\([^()\n]{0,200}\)\.?[ \t]*(?:\n|\Z)|,?\s(?:because|since|as)\b)",
     re.IGNORECASE,
 )
 _SCALE = re.compile(
@@ -53,9 +54,10 @@ _SCALE = re.compile(
 def number(text: str | None, low: float, high: float) -> Reading | None:
     """The score in a reply on the scale `low` to `high`, or None.
 
-    In this order: the first complete JSON object, a labelled score (`final` before others, then the last), the only
-    share at the end of a clause (`8/10`), a sentence that rates, a number that stands alone. `80%`, `8/10`, and a
-    number on a scale that the reply names are rescaled. Raises ValueError unless low < high.
+    In this order: the first complete JSON object; a labelled score, a final one before others, else the
+    last; the only share (`8/10`) at the end of a clause; a number that is all of the reply or begins it; a
+    field such as `Value:`; a sentence that rates; a number alone on its line. `80%`, `8/10` and a number on a scale that
+    the reply names are rescaled. Raises ValueError unless low < high.
     """
     if not low < high:
         raise ValueError(f"low must be below high, got low={low!r} and high={high!r}")
@@ -112,8 +114,8 @@ def _float(figure: str) -> float:
 
 _SCORE_KEYS = ("final_score", "overall_score", "score", "rating", "grade")
 _VALUE_KEYS = (
-    "value", "evaluation", "overall", "probability", "likelihood", "confidence", "reward", "estimate", "points",
-    "assessment", "judgement", "judgment", "verdict",
+    "value", "evaluation", "overall", "probability", "likelihood", "confidence", "reward", "estimate",
+    "points", "assessment", "judgement", "judgment", "verdict",
 )  # fmt: skip
 _LABEL = re.compile(
     r"\b(?P<final>(?:final|overall|total)[ _])?(?:score|rating|grade)s?\b[\"']?[^\n0-9:=.!?]{0,40}?"
@@ -137,13 +139,14 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    rf"(?<![\w.,/*+=-]){_AMOUNT}(?=\s*\Z|[ \t]*\n|\s?[;!?)\]\"'。]|\s?[.,](?![0-9])|\s(?:overall|because|since)\b)",
+    rf"(?<![\w.,/*+=-]){_AMOUNT}"
+    r"(?=\s*\Z|[ \t]*\n|\s?[;!?)\]\"'。]|\s?[.,](?![0-9])|\s(?:overall|because|since)\b)",
     re.IGNORECASE,
 )
 
 
 def _in_object(fields: dict[str, Value]) -> str | None:
-    """The score of an object as text: under its key, else its only member, else in the only object inside it."""
+    """The score of an object as text: under its key, in the only object inside it, or its only member."""
     lowered = {key.lower().replace(" ", "_"): value for key, value in fields.items()}
     for key in (*_SCORE_KEYS, *_VALUE_KEYS):
         value = lowered.get(key)
@@ -198,7 +201,7 @@ def _sentence(said: str) -> re.Match[str] | None:
 
 
 def _line(said: str) -> re.Match[str] | None:
-    """A number alone on the first or the last line, and on no other; not the end of a list that a colon opens."""
+    """A number alone on the first or last line and on no other; not what a line with a colon announces."""
     lines = [line for line in said.split("\n") if line.strip()]
     found = [(k, alone) for k, line in enumerate(lines) if (alone := _ALONE.fullmatch(line))]
     if len(found) != 1 or found[0][0] not in (0, len(lines) - 1):

@@ -1,4 +1,4 @@
-"""Proposals out of JSON and Python values: lists, outer keys, one object a proposal, quoted strings in a row."""
+"""Proposals out of JSON and Python values: lists, outer keys, one object a proposal, strings in a row."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .reading_items import polish
 from .reading_values import Value, parse, values
 
 _WRAPPERS = (
-    "thoughts", "steps", "next_steps", "proposals", "actions", "moves", "candidates", "options", "ideas", "items",
-    "choices", "suggestions", "plans", "answers", "results", "output", "data", "list", "response",
+    "thoughts", "steps", "next_steps", "proposals", "actions", "moves", "candidates", "options", "ideas",
+    "items", "choices", "suggestions", "plans", "answers", "results", "output", "data", "list", "response",
 )  # fmt: skip
 _ITEM_KEYS = (
-    "action", "thought", "step", "next_step", "move", "proposal", "operation", "expression", "equation", "idea",
-    "text", "content", "description", "option", "candidate", "title", "name",
+    "action", "thought", "step", "next_step", "move", "proposal", "operation", "expression", "equation",
+    "idea", "text", "content", "description", "option", "candidate", "title", "name",
 )  # fmt: skip
 _LEFT_KEYS = ("left", "remaining", "numbers_left", "remaining_numbers")
 _ARGUMENT_KEYS = ("action_input", "input", "argument")
@@ -25,7 +25,8 @@ _QUOTED = re.compile(r"[\"“'][^\n]{1,4000}[\"”']")
 def proposals(text: str, listed: Callable[[str], list[str]]) -> list[str] | None:
     """The proposals of the first value that fills whole lines; None if the text holds none.
 
-    Several objects of one proposal each are as many proposals. listed: reads a string that holds a list itself.
+    Several objects of one proposal each are as many proposals.
+    listed: reads a string that holds a list itself.
     """
     found: list[str] = []
     for value, start, end in values(text, whole=False):
@@ -87,7 +88,7 @@ def _of_object(fields: dict[str, Value], listed: Callable[[str], list[str]]) -> 
         yield equation
         return
     item = next((value for key in _ITEM_KEYS if isinstance(value := fields.get(key), str)), None)
-    nested = [value for value in fields.values() if isinstance(value, list | dict) and value]
+    nested: list[Value] = [value for value in fields.values() if isinstance(value, list | dict) and value]
     if item is not None:
         argument = next((value for key in _ARGUMENT_KEYS if isinstance(value := fields.get(key), str)), None)
         yield f"{item}[{argument}]" if argument is not None else item

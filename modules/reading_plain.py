@@ -37,7 +37,10 @@ def plain_items(lines: list[Line], n: int | None) -> list[str]:
     kept = steps or kept
     if kept and refusal(kept[0]) and (len(kept) == 1 or len(lines) < 3):
         return []
-    return (inline(kept[0]) or _separated(kept[0], n) or kept) if len(kept) == 1 else kept
+    if len(kept) != 1:
+        return kept
+    whole = kept[0].count("=") == 1 and is_step(kept[0])  # `8 - 5 = 3; left: 3 3 8`
+    return inline(kept[0]) or (kept if whole else _separated(kept[0], n) or kept)
 
 
 def _talk(text: str, *, first: bool) -> bool:
@@ -98,10 +101,7 @@ def _separated(line: str, n: int | None) -> list[str] | None:
         parts = [part.strip() for part in _split(line, mark) if part.strip()]
         if len(parts) < 2:
             continue
-        if all(_CALL.fullmatch(part) for part in parts) or (
-            all(_EQUATION.search(part) for part in parts)
-            and not any("left" in part[:12].lower() for part in parts)
-        ):
+        if all(_CALL.fullmatch(part) or _EQUATION.search(part[:80]) for part in parts):
             return parts
         listed = mark != "," or _phrases(line, parts)
         return parts if listed and (len(parts) > 2 or len(parts) == n) else None

@@ -95,7 +95,7 @@ def clean(text: str | None) -> str:
 
 
 def plain(text: str | None) -> str:
-    """One spelling for readers of ratings: fields as `name: body`, no emphasis, no fences, full-width folded."""
+    """One spelling for readers of ratings: fields as `name: body`, no emphasis, no fences, ASCII forms."""
     found = _answers(visible(text))
     if len(found) == 1:
         joined = found[0][1]
@@ -135,7 +135,8 @@ _TIMES = re.compile(r"(?<=[0-9)])(\s{1,3})[xX](\s{1,3})(?=[-−(]?\(?[0-9])")
 _MINUS = re.compile(r"−(?=\s?[0-9])")
 _EQUATION = re.compile(r"[0-9)]\s{0,3}=\s{0,3}[-−(]?[0-9]")
 _MATH = re.compile(
-    r"\$(?=\S)([^$\n]{1,200})(?<=\S)\$(?![0-9])|\\[(\[]([^\n\\]{0,200}(?:\\[a-z,;! ][^\n\\]{0,200}){0,20})\\[)\]]"
+    r"\$(?=\S)([^$\n]{1,200})(?<=\S)\$(?![0-9])|"
+    r"\\[(\[]([^\n\\]{0,200}(?:\\[a-z,;! ][^\n\\]{0,200}){0,20})\\[)\]]"
 )
 _COMMANDS = {"times": "*", "cdot": "*", "div": "/", "left": "", "right": "", "quad": " "}
 _COMMAND = re.compile(r"\\(?:([a-z]{1,8})|[,;!: ])")
@@ -144,7 +145,7 @@ _ARITHMETIC = re.compile(r"(?=[^0-9]{0,200}[0-9])[0-9\s.,;+\-*/=()]{1,400}")
 
 
 def arithmetic(line: str) -> str:
-    """One line with full-width forms, unicode operators and LaTeX in plain arithmetic; other text as it was."""
+    """One line with full-width forms, unicode operators and LaTeX arithmetic in ASCII; the rest as it was."""
     line = line.translate(_DIGITS | _OPERATORS if _CJK.search(line) else _WIDE)
     line = _MATH.sub(_unmath, _FRACTION.sub(r"\1/\2", line) if "\\" in line else line)
     line = _MINUS.sub("-", _SIGN.sub(_sign, line))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-Value: TypeAlias = "str | float | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
 
 _DEPTH = 32
 _STARTS = 16  # places tried in one text

@@ -14,10 +14,11 @@ _KEY = (
     r"status|likelihood|decision|grade|reachable|solvable|estimate)"
 )
 _DEGREE = r"(?:(?:very|quite|highly|definitely|clearly|absolutely|completely|fairly|simply)\s)?"
-# After a label, what makes it another statement: a choice, an open question, `impossible to say`, `Sure! Here is`.
+# What makes the label before it no verdict: a choice, a question, `impossible to say`, `Sure! Here is`.
 _OTHER = (
-    r"(?!\s?[/|]|\s?[,]?\s?(?:or|and|but not|nor)\b|\?|\sto\s(?:say|tell|judge|know|determine|evaluate|assess|rate|see|"
-    r"be\s(?:sure|certain))|\s(?:thing|enough)\b|[!,.]?\s(?:here|i can|i['’]ll|i will|let me|let['’]s|happy to|below)\b)"
+    r"(?!\s?[/|]|\s?[,]?\s?(?:or|and|but not|nor)\b|\?|\s(?:thing|enough)\b|"
+    r"\sto\s(?:say|tell|judge|know|determine|evaluate|assess|rate|see|be\s(?:sure|certain))|"
+    r"[!,.]?\s(?:here|i can|i['’]ll|i will|let me|let['’]s|happy to|below)\b)"
 )
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|nor|hardly|unless|if|whether|no longer)\b|n['’]t\b", re.IGNORECASE
@@ -56,8 +57,9 @@ def _fold(label: str) -> str:
 def verdict(text: str | None, labels: Sequence[str]) -> str | None:
     """The one of `labels` that the reply settles on, or None.
 
-    In this order: the last line that is a label or a field with one (`Judgement: likely.`), the label that begins the
-    reply, a JSON field, the label that ends its last sentence. Choices echoed back are no verdict, nor is `not sure`.
+    In this order: the last line that is a label or a field with one (`Judgement: likely.`), the label that
+    begins the reply, a JSON field, the label that ends the last sentence. Choices echoed back are no verdict,
+    nor is `not sure`. Case does not count; labels are returned as they were given.
     """
     known = _labels(tuple(labels))
     said = plain(text)
@@ -89,7 +91,7 @@ def _bare(line: str) -> str:
 
 
 def _without_echo(lines: list[str], known: _Labels) -> list[str]:
-    """The lines without those that only list the choices, one a line: three of them, or all if there are fewer."""
+    """Without lines that only list the choices, one a line: three of them, or all if there are fewer."""
     alone = [_bare(line) for line in lines]
     enough = min(3, len(known.names))
     listed: set[int] = set()

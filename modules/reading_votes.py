@@ -56,7 +56,7 @@ def comparison(text: str | None) -> float | None:
 
 
 def _lines(text: str | None) -> list[str]:
-    """The lines of a reply, the names in them in one form; lines that only list the candidates are left out."""
+    """The lines of a reply with names in one form, but for lines that only list the candidates."""
     lines = [line[-2000:] for line in _spoken(plain(text)).split("\n") if line.strip()]
     named = [_NAME.sub(lambda name: f"<{_place(name)}>", _TAGGED.sub(r"\1", line)) for line in lines]
     alone = {match["place"] for line in named if (match := _ALONE.match(line))}
