@@ -20,7 +20,6 @@ from thoughtree.search import (
     NodeStatus,
     Propose,
     Rate,
-    Reply,
     SearchStatus,
     adrive,
     drive,
