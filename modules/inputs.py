@@ -25,7 +25,7 @@ PER_CALL = (
     "retries",
     "history",
 )
-RUNTIME = ("journal", "on_event")
+RUNTIME = ("journal", "on_event", "stop")
 
 
 def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 from dspy.dsp.utils.settings import thread_local_overrides
 
-from ..search import Search, SearchResult, SearchStatus, adrive, drive
+from ..search import Search, SearchResult, SearchStatus, Stop, adrive, drive
 from ..search.protocol import Answer, Answered, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
@@ -45,8 +45,9 @@ class Session:
         *,
         journal: Any = None,
         on_event: OnEvent | None = None,
+        stop: Stop | None = None,
     ) -> None:
-        self.program, self.plan, self.inputs = program, plan, inputs
+        self.program, self.plan, self.inputs, self.stop = program, plan, inputs, stop
         self.task = program.task.for_inputs(inputs)
         self.deadline = _deadline(plan)
         reward = None
@@ -144,6 +145,7 @@ class Session:
             "deadline": self.deadline,
             "journal": self.journal,
             "observe": self.report if self.report.wanted else None,
+            "stop": self.stop,
         }
 
     def _close(self) -> None:

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from thoughtree import TreeOfThoughts
 from thoughtree.search import (
     Beam,
     Ended,
@@ -99,3 +100,20 @@ def test_a_reply_that_came_before_the_stop_counts():
 
     result = drive(Search(CONTROLLER, "", step=goal), prepare, stop=stop)
     assert (result.ended, result.solved) == (Ended.GOAL, True)
+
+
+def test_a_program_takes_a_stop_for_one_call():
+    stop = Stop()
+
+    def propose(inputs, node, n):
+        if node.depth:
+            stop()
+        return ["first", "second"]
+
+    program = TreeOfThoughts(
+        "question -> answer", propose=propose, value_fn=lambda inputs, path: 0.5, answer="path", concurrency=1
+    )
+    found = program(question="?", config={"stop": stop})
+    assert (found.search.ended, found.search.status) == (Ended.STOPPED, SearchStatus.UNVERIFIED)
+    assert found.answer == "first"
+    assert program(question="?").search.ended is Ended.SEARCHED_OUT  # of one call only
