@@ -82,11 +82,13 @@ class Report:
         console.print(Text(f"{self.name}: {self.about}", style="bold"))
         table = Table()
         for heading in ("figure", "at", "measured", "reach", "met"):
-            table.add_column(heading, justify="right" if heading == "measured" else "left", overflow="fold")
+            if heading != "at" or any(row.at for row in self.rows):
+                table.add_column(heading, justify="right" if heading == "measured" else "left")
         for row in self.rows:
             words, style = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("", "")}[row.met]
             measured = f"{_rounded(row.measured)} {row.unit}".rstrip()
-            table.add_row(Text(row.figure), row.at, measured, row.reach, Text(words, style=style))
+            at = [row.at] if len(table.columns) == 5 else []
+            table.add_row(Text(row.figure), *at, measured, row.reach, Text(words, style=style))
         console.print(table)
         for note in self.notes:
             console.print(Text(note))

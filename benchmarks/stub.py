@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from .data import Puzzle, lines, papers_puzzles
 from .game24 import Outcomes, search_all
 from .report import Report, Row, beside, exactly
 from .stub_policy import CONFIGS, StubPolicy
+from .whole_program import solve_all
 
 # As in the golden file: all successors, pruned under 1 or not at all, ties to the deeper, a goal ends it.
 ALGORITHMS: Mapping[str, Controller] = {
@@ -38,31 +41,60 @@ def golden(data: Path) -> list[tuple[dict[str, Any], str, list[int]]]:
     return [(row, split, row[split]) for row in rows for split in row if isinstance(row[split], list)]
 
 
-def measure(data: Path) -> Report:
-    puzzles = papers_puzzles(data)
-    matched: dict[str, int] = dict.fromkeys(ALGORITHMS, 0)
-    listed: dict[str, int] = dict.fromkeys(ALGORITHMS, 0)
-    notes = ["One call in flight; branching None; a terminal state that is no goal is not rated."]
-    false = 0
-    for row, split, wanted in golden(data):
+def program_counts(puzzles: Sequence[Puzzle], config: str, algorithm: str, seed: int) -> Outcomes:
+    """The same by a whole program, whose model answers in text."""
+    noise = CONFIGS[config]
+    return solve_all(puzzles, ALGORITHMS[algorithm], lambda p: StubPolicy(noise, p.text, seed))
+
+
+@dataclass(slots=True)
+class Matches:
+    """How many of the golden counts came out, by algorithm. unlike: what came out instead of the others."""
+
+    counted: Callable[[Sequence[Puzzle], str, str, int], Outcomes]
+    listed: Counter[str] = field(default_factory=Counter)
+    matched: Counter[str] = field(default_factory=Counter)
+    false: int = 0
+    unlike: list[str] = field(default_factory=list)
+
+    def take(self, row: dict[str, Any], split: str, wanted: list[int], puzzles: Sequence[Puzzle]) -> None:
         part = [puzzle for puzzle in puzzles if puzzle.split == split]
         if not part:
-            continue
-        got = counts(part, row["config"], row["algorithm"], row["seed"])
+            return
+        config, algorithm, seed = row["config"], row["algorithm"], row["seed"]
+        got = self.counted(part, config, algorithm, seed)
         found = [got.solved, got.puzzles, got.proposals, got.ratings]
-        false += got.false
-        listed[row["algorithm"]] += 1
-        matched[row["algorithm"]] += found == wanted
+        self.false += got.false
+        self.listed[algorithm] += 1
+        self.matched[algorithm] += found == wanted
         if found != wanted:
-            which = f"{row['config']}, {row['algorithm']}, seed {row['seed']}, {split}"
-            notes.append(f"{which}: {found}, not {wanted}")
-    rows: list[Row] = [
-        exactly(f"{name}: counts matched", matched[name], listed[name], f"of {listed[name]}")
-        for name in ALGORITHMS
-    ]
-    rows.append(exactly("claims that the independent checker refuses", false, 0))
-    rows += controls(puzzles)
-    return Report("stub", "exact counts of the deterministic stub policy, all noises and seeds", rows, notes)
+            self.unlike.append(f"{config}, {algorithm}, seed {seed}, {split}: {found}, not {wanted}")
+
+    def rows(self, of: str = "") -> list[Row]:
+        return [
+            exactly(f"{of}{name}: counts matched", self.matched[name], total, f"of {total}")
+            for name, total in self.listed.items()
+        ]
+
+
+def measure(data: Path) -> Report:
+    puzzles, core, program = papers_puzzles(data), Matches(counts), Matches(program_counts)
+    for row, split, wanted in golden(data):
+        core.take(row, split, wanted, puzzles)
+        if row["config"] == "gpt4-like" and row["seed"] == 0:
+            program.take(row, split, wanted, puzzles)
+    false = exactly("claims that the independent checker refuses", core.false + program.false, 0)
+    return Report(
+        "stub",
+        "exact counts of the deterministic stub policy, all noises and seeds",
+        [*core.rows(), *program.rows("whole program, gpt4-like, seed 0, "), false, *controls(puzzles)],
+        [
+            "One call in flight; branching None; a terminal state that is no goal is not rated.",
+            "Whole program: TreeOfThoughts, with a model that says in text what the policy would.",
+            *core.unlike,
+            *program.unlike,
+        ],
+    )
 
 
 def controls(puzzles: Sequence[Puzzle]) -> list[Row]:
