@@ -27,7 +27,7 @@ IN_FLIGHT = 64  # LM calls at once in this process, by default: DSPy's own conne
 
 
 class Refusal(Exception):
-    """A ceiling outside the search did not let a call start. `why`: calls, tokens, cost or seconds."""
+    """A ceiling outside the search did not let a call start. `why`: calls, tokens, cost, seconds, stopped."""
 
     def __init__(self, why: str, message: str) -> None:
         super().__init__(message)

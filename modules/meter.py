@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,7 @@ class Meter:
     left: calls still reserved. calls: calls started. cost: dollars. seconds: call time.
     unpriced: calls that were paid for at an unknown price. records: one dict for each reply.
     deadline: a reading of `time.monotonic()` past which no call of this request may start, or wait.
+    ended: whether the search is over, so that a call which waited for its turn is not made any more.
     parent: the meter of an outer search's request, if this search runs inside one: its calls count there too.
     """
 
@@ -50,6 +51,7 @@ class Meter:
     unpriced: int = 0
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     deadline: float | None = None
+    ended: Callable[[], bool] | None = field(default=None, repr=False)
     parent: Meter | None = field(default_factory=current, repr=False)
     secrets: set[str] = field(default_factory=set[str], repr=False)  # never to appear in a message
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -103,6 +105,13 @@ class Meter:
         """The earliest deadline, outer searches included."""
         outer = self.parent.until if self.parent is not None else None
         return min((d for d in (self.deadline, outer) if d is not None), default=None)
+
+    @property
+    def unwanted(self) -> bool:
+        """Whether nobody waits for this request's reply any more: its search has ended, or an outer one."""
+        if self.ended is not None and self.ended():
+            return True
+        return self.parent is not None and self.parent.unwanted
 
     @property
     def text(self) -> str:

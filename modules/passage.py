@@ -37,6 +37,7 @@ class Passage:
             for purse in self.limits:
                 purse.enter(self.n, self.deadline)
                 self.entered += 1
+            self._ask_again()
         except BaseException:
             self.leave(started=False)
             raise
@@ -47,9 +48,14 @@ class Passage:
             for purse in self.limits:
                 await purse.aenter(self.n, self.deadline)
                 self.entered += 1
+            self._ask_again()
         except BaseException:
             self.leave(started=False)
             raise
+
+    def _ask_again(self) -> None:
+        if self.meter is not None and self.meter.unwanted:
+            raise Refusal("stopped", "the search ended before this call had its turn")
 
     def leave(self, *, started: bool = True) -> None:
         """Give the turns back; the reservations too, if no call started."""

@@ -15,8 +15,8 @@ MEDIA = 512  # characters of a data URI that are worth keeping; longer ones are 
 
 
 def entry_of(lm: Any, call: Any, result: Any, seconds: float, prices: Mapping[str, Any]) -> dict[str, Any]:
-    """From DSPy's prepared call and its result. A cache hit costs nothing, whatever it cost once."""
-    usage = {} if result.cache_hit else dict(result.usage)
+    """From DSPy's prepared call and its result. A cache hit has no usage, and costs nothing."""
+    usage = dict(result.usage)
     cost = 0.0 if result.cache_hit else result.cost
     return {
         "model": lm.model,

@@ -39,7 +39,7 @@ class Shape:
         before = texts[""]
         if not found and self.takes_text and before:
             return {**dict.fromkeys(self.explanations, ""), self.names[-1]: before}
-        if found and found[-1] == self.names[-1]:
+        if found:
             missing = [name for name in self.explanations if name not in texts]
             return {**texts, **{name: before if name == self.names[0] else "" for name in missing}}
         return texts

@@ -1,14 +1,15 @@
 """The adapter: DSPy's prompts to the byte, DSPy's reading where that succeeds, and one paid call."""
 
 import asyncio
-from enum import StrEnum
+from enum import Enum
 from typing import Annotated, Any
 
 import dspy
 import pydantic
 import pytest
+from dspy import lm15
 from dspy.utils.callback import BaseCallback
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engines import Engine, lm
@@ -28,7 +29,7 @@ def call(request):
     return lambda target, **inputs: asyncio.run(target.acall(**inputs))
 
 
-class Colour(StrEnum):
+class Colour(str, Enum):  # noqa: UP042  its str() is not its value
     RED = "red"
     BLUE = "blue"
 
@@ -119,11 +120,10 @@ def test_a_prompt_follows_instructions_and_descriptions_that_change_in_place():
     sig = dspy.Signature("question -> answer", "First.")
     assert "First." in PLAIN.format_system_message(sig)
     sig.instructions = "Second."
+    assert "Second." in PLAIN.format_system_message(sig)
     sig.output_fields["answer"].json_schema_extra["desc"] = "in Latin"
-    said = PLAIN.format_system_message(sig)
-    assert said == CHAT.format_system_message(sig)
-    assert "Second." in said
-    assert "in Latin" in said
+    assert "in Latin" in PLAIN.format_system_message(sig)
+    assert PLAIN.format_system_message(sig) == CHAT.format_system_message(sig)
 
 
 def test_a_subclass_that_changes_a_part_of_the_prompt_is_heard():
@@ -149,6 +149,44 @@ def test_what_reaches_the_lm_is_the_same_too(call):
     assert requests(PLAIN) == requests(dspy.ChatAdapter())
 
 
+def native(part, adapter, spec, call, **inputs):
+    """What an adapter sends to an engine with every native feature, and makes of its reply."""
+    engine = Engine(
+        lambda *_: lm15.Response(
+            id=None, model="m", finish_reason="stop",
+            message=lm15.Message.assistant([part, lm15.TextPart("[[ ## answer ## ]]\na")]),
+            usage=lm15.Usage(input_tokens=1, output_tokens=1, total_tokens=2),
+        )
+    )  # fmt: skip
+    engine.supports_function_calling = engine.supports_reasoning = True
+    engine.supported_params = ("reasoning_effort",)
+    with dspy.context(lm=lm(engine), adapter=adapter):
+        prediction = call(dspy.Predict(spec), **inputs)
+    return [c.request for c in engine.calls], prediction.toDict()
+
+
+def test_native_features_are_used_as_the_users_adapter_would(call):
+    think = lm15.ThinkingPart("because")
+    spec = "question -> reasoning: dspy.Reasoning, answer"
+    requests, prediction = native(think, PLAIN, spec, call, question="q")
+    assert (requests, prediction) == native(think, dspy.ChatAdapter(), spec, call, question="q")
+    assert prediction["reasoning"] == "because"
+    assert "reasoning ##" not in requests[0].messages[-1].text  # asked for natively
+
+    use = lm15.ToolCallPart(id="1", name="look", input={"word": "x"})
+    own = dspy.ChatAdapter(use_native_function_calling=True)
+    spec, tools = "question, tools: list[dspy.Tool] -> calls: dspy.ToolCalls, answer", [dspy.Tool(look)]
+    requests, prediction = native(use, search_adapter(own), spec, call, question="q", tools=tools)
+    assert (requests, prediction) == native(use, own, spec, call, question="q", tools=tools)
+    assert [t.name for t in requests[0].tools] == ["look"]
+    assert prediction["calls"]["tool_calls"][0]["args"] == {"word": "x"}
+
+
+def look(word: str) -> str:
+    """Look a word up."""
+    return word
+
+
 # -- reading
 
 
@@ -164,6 +202,10 @@ RATE = dspy.Signature("question -> reasoning, verdict")
 
 @settings(max_examples=400, deadline=None)
 @given(REPLIES)
+@example("[[ ## reasoning ## ]]\t so  \nit is\n[[ ## verdict ## ]]  \n sure")
+@example(
+    "a\r\n[[ ## reasoning ## ]]\u2028b\n[[ ## reasoning ## ]] c\n[[ ## verdict ## ]]\n[[ ## other ## ]] d"
+)
 def test_what_chat_adapter_reads_is_read_alike(reply):
     try:
         expected = CHAT.parse(RATE, reply)
@@ -298,8 +340,6 @@ def test_an_empty_reply_is_unparsed(call):
 
 
 def test_log_probabilities_reach_the_prediction(call):
-    from dspy import lm15
-
     def fn(kind, inputs, n):
         return lm15.Response(
             id=None, model="m", message=lm15.Message.assistant([lm15.TextPart("yes")]), finish_reason="stop",

@@ -158,7 +158,9 @@ def test_no_call_starts_past_the_deadline_of_its_request_or_of_an_outer_one(call
 
 def test_a_gate_around_a_gate_is_one_gate(call):
     engine, meter = says(), Meter()
-    with dspy.context(lm=gate(gate(lm(engine)).copy(rollout_id=3, temperature=1.0)), search_meter=meter):
+    once = gate(lm(engine))
+    assert type(gate(once)) is type(once)
+    with dspy.context(lm=gate(once.copy(rollout_id=3, temperature=1.0)), search_meter=meter):
         call(ASK, question="?")
     assert engine.count() == 1 == meter.calls
     assert len(meter.records) == 1
@@ -171,6 +173,20 @@ def test_a_gate_around_a_gate_keeps_the_prices_and_the_lms_own_timeout():
     assert inner.kwargs["timeout"] == 3.0
     assert inner.gate_timeout == outer.gate_timeout == (9,)
     assert gate(outer, timeout=7.0).gate_timeout == (9,)
+
+
+def test_a_call_whose_search_has_ended_is_not_made(call):
+    engine, over = says(), threading.Event()
+    with dspy.context(lm=gate(lm(engine)), search_meter=Meter(left=5, ended=over.is_set)):
+        call(ASK, question="?")
+        over.set()
+        inner = Meter()  # of a search inside
+        with dspy.context(search_meter=inner), limit() as purse, pytest.raises(Refusal) as refusal:
+            call(ASK, question="?")
+        outer = current()
+    assert failure(refusal.value, inner) == Refused("stopped")
+    assert engine.count() == 1 == outer.calls
+    assert (inner.calls, inner.left, purse.spent.calls) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("model", [None, "openai/gpt-4o-mini"])
@@ -264,11 +280,17 @@ def test_a_cached_reply_is_a_call_that_costs_nothing(call, tmp_path):
         for meter in meters:
             with dspy.context(lm=gate(model, prices={"stub/model": (1.0, 1.0)}), search_meter=meter):
                 call(ASK, question="?")
+        meter = Meter()
+        with dspy.context(lm=gate(model), search_meter=meter), limit(cost=1.0) as purse:
+            call(ASK, question="?")
+        assert (meter.unpriced, meter.records[0]["cost"]) == (0, 0.0)  # though nobody knows what it cost once
+        assert purse.left["cost"] == 1.0
     assert engine.count() == 1
     assert [m.usage().calls for m in meters] == [1, 1]
     assert [m.usage().tokens for m in meters] == [1000, 0]
     assert [m.cost for m in meters] == [pytest.approx(0.001), 0.0]
     assert [m.records[0]["cache_hit"] for m in meters] == [False, True]
+    assert [m.unpriced for m in meters] == [0, 0]
     assert meters[0].text == meters[1].text
 
 
@@ -315,6 +337,23 @@ def test_no_deprecation_warning_that_the_user_cannot_act_on(call):
             call(ASK, question="?")
             with dspy.context(adapter=search_adapter(None)):
                 call(ASK, question="?")
+
+
+def test_messages_that_the_user_passes_to_an_lm_are_warned_of_as_dspy_does(call):
+    messages = [{"role": "user", "content": "hello"}]
+    with dspy.context(search_meter=Meter()), pytest.warns(DeprecationWarning, match="messages="):
+        assert call(gate(lm(says())), messages=messages) == ["yes"]
+
+
+def test_the_usage_of_a_reply_that_broke_off_is_tracked(call):
+    broken = lm15.StreamAssemblyError("broke off", partial=response("half a rep"))
+    with (
+        dspy.context(lm=gate(lm(raises(broken))), search_meter=Meter()),
+        dspy.track_usage() as tracker,
+        pytest.raises(dspy.LMStreamAssemblyError),
+    ):
+        call(ASK, question="?")
+    assert tracker.get_total_tokens()["stub/model"]["total_tokens"] == 2
 
 
 def test_a_failed_call_leaves_its_time_and_no_record(call):

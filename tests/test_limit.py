@@ -37,10 +37,6 @@ def crowd(n):
     return engine, gate(lm(engine))
 
 
-async def gathered(*coroutines):
-    return await asyncio.gather(*coroutines, return_exceptions=True)
-
-
 # -- ceilings
 
 
@@ -119,6 +115,55 @@ def test_seconds_run_from_the_entry_and_end_a_wait():
     assert waiting.value.why == over.value.why == "seconds"
     assert engine.count() == 1
     assert purse.spent.calls == 1
+
+
+def test_the_seconds_of_a_limit_entered_again_do_not_start_again():
+    purse = limit(seconds=50)
+    with purse:
+        first = purse.deadline
+    with purse:
+        assert purse.deadline == first
+    assert 49 < purse.left["seconds"] <= 50
+
+
+def test_a_ceiling_reached_during_the_wait_refuses_the_call_that_waited():
+    running, go = threading.Event(), threading.Event()
+
+    def fn(*_):
+        running.set()
+        assert go.wait(5)
+        return {"answer": "yes"}
+
+    engine, meter = Engine(fn), Meter(left=2)
+    model = gate(lm(engine))
+    with (
+        limit(tokens=2, in_flight=1) as purse,
+        dspy.context(search_meter=meter),
+        ThreadPoolExecutor(2) as pool,
+    ):
+        first = pool.submit(copy_context().run, model, "?")
+        assert running.wait(5)
+        second = pool.submit(copy_context().run, model, "?")
+        in_line(purse.slots, 1)
+        go.set()
+        first.result()
+        with pytest.raises(Refusal) as refusal:
+            second.result()
+    assert refusal.value.why == "tokens"
+    assert engine.count() == 1 == purse.spent.calls == meter.calls
+    assert meter.left == 1
+    assert purse.slots.held == 0
+
+
+def test_what_must_be_refused_does_not_wait_first():
+    engine, model = echo()
+    with limit(calls=1), limit(in_flight=1, seconds=5) as inner:
+        model("?")
+        inner.slots.acquire()  # somebody else's call
+        with pytest.raises(Refusal) as refusal:
+            model("?")
+    assert refusal.value.why == "calls"
+    assert engine.count() == 1
 
 
 def test_a_refused_call_costs_nothing_anywhere():
@@ -331,7 +376,7 @@ def test_a_storm_of_cancellations_leaks_no_turn_and_no_reservation():
             await asyncio.sleep(0.001)
             for task in tasks[i::7]:
                 task.cancel()
-        return await gathered(*tasks)
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
     with limit(in_flight=4) as purse:
         results = asyncio.run(storm())
@@ -369,60 +414,75 @@ def test_a_wait_interrupted_in_a_thread_gives_its_reservation_back():
 # -- pace
 
 
-def starts(pace, n):
-    began = time.monotonic()
-    times = []
-    for _ in range(n):
+class Clock:
+    """Time that passes only by sleeping."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_no_minute_holds_more_starts_than_the_pace(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("thoughtree.modules.slots.time", clock)
+    pace, starts = Pace(3), []
+    for pause in (0, 10, 10, 0, 0, 0, 0, 100, 0):
+        clock.sleep(pause)
         pace.acquire()
-        times.append(time.monotonic() - began)
-    return times
-
-
-def test_no_window_holds_more_starts_than_the_pace():
-    times = starts(Pace(3, window=0.1), 9)
-    assert all(later - earlier >= 0.099 for earlier, later in zip(times, times[3:], strict=False))
+        starts.append(clock.now - 1000)
+    assert starts == [0, 10, 20, 60, 70, 80, 120, 220, 220]
+    pace.acquire()
+    assert clock.now - 1000 == 220  # the third since 160
+    pace.acquire()
+    assert clock.now - 1000 == 280
 
 
 def test_tasks_keep_the_pace_together():
-    pace, times = Pace(2, window=0.08), []
-
-    async def start():
-        await pace.aacquire()
-        times.append(time.monotonic())
-
     async def story():
-        await asyncio.gather(*[start() for _ in range(6)])
+        pace = Pace(2, window=0.05)
+        await asyncio.gather(*[pace.aacquire() for _ in range(6)])
+        return pace._starts[-1] - began
 
-    asyncio.run(story())
-    assert all(later - earlier >= 0.079 for earlier, later in zip(times, times[2:], strict=False))
+    began = time.monotonic()
+    assert asyncio.run(story()) >= 0.1  # six starts, two in each window
 
 
-def test_a_start_past_the_deadline_is_refused_at_once_and_not_booked():
-    pace = Pace(1, window=60.0)
+def test_a_start_past_the_deadline_is_refused_at_once_and_not_booked(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("thoughtree.modules.slots.time", clock)
+    pace = Pace(1)
     pace.acquire()
     with pytest.raises(TimeoutError):
-        pace.acquire(time.monotonic() + 5)
-    assert len(pace._starts) == 1
+        pace.acquire(clock.now + 59)
+    assert clock.now == 1000.0
+    pace.acquire(clock.now + 60)
+    assert clock.now == 1060.0
 
 
 def test_a_cancelled_start_is_free_for_the_next():
     async def story():
-        pace = Pace(1, window=0.2)
+        pace = Pace(1)
         await pace.aacquire()
         booked = asyncio.create_task(pace.aacquire())
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
+        assert len(pace._starts) == 2
         booked.cancel()
-        await gathered(booked)
+        await asyncio.gather(booked, return_exceptions=True)
         return len(pace._starts)
 
     assert asyncio.run(story()) == 1
 
 
-def test_per_minute_makes_a_call_refuse_when_its_start_lies_past_the_deadline():
+def test_per_minute_refuses_a_call_whose_start_lies_past_the_deadline():
     engine, model = echo()
-    with limit(per_minute=2, seconds=5):
+    with limit(per_minute=2, seconds=5) as purse:
         model("?"), model("?")
         with pytest.raises(Refusal) as refusal:
             model("?")
     assert refusal.value.why == "seconds"
-    assert engine.count() == 2
+    assert engine.count() == 2 == purse.spent.calls
