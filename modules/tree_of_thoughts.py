@@ -119,11 +119,12 @@ class TreeOfThoughts(dspy.Module):
         self.value_fn, self.reward_fn, self.cheap_rate = value_fn, reward_fn, cheap_rate
         self.propose_lm, self.rate_lm, self.answer_lm = propose_lm, rate_lm, answer_lm
         self.prices = dict(prices or {})
+        # Before the roles: what does not fit is then said by name, and not as a predictor that is missing.
+        self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
         # Direct attributes: DSPy finds, tunes and saves their predictors by these names.
         for name, role in roles.made(self, plan, propose, rate).items():
             setattr(self, name, role)
         check(self, plan)
-        self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TreeOfThoughts:
         """Roles and knobs are copied; LMs (with their connections), functions and the task are not."""

@@ -1,4 +1,4 @@
-"""A model that plays the Game of 24 with 4 9 10 13 by a script: what it proposes and how it rates, by state."""
+"""A model that plays the Game of 24 with 4 9 10 13 by a script: its proposals and ratings, by state."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
+
 from engines import Engine, lm
 
 KINDS = {

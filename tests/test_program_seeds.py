@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from engines import Engine
 from puzzle24 import KINDS, PATH, PUZZLE, call, each, engine, script
-
 from thoughtree import DFS, Beam, BestFirst, Game24, NodeStatus, SearchStatus, TreeOfThoughts
 
 

@@ -1,0 +1,327 @@
+"""Saving and loading: alone, in a pipeline, from JSON alone; copies and pickles."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Literal
+
+import cloudpickle
+import dspy
+import pydantic
+import pytest
+
+import thoughtree
+from puzzle24 import PATH, PUZZLE, call, engine
+from thoughtree import DFS, Beam, BestFirst, Budget, Game24, Task, TreeOfThoughts
+
+
+class Point(pydantic.BaseModel):
+    x: int
+    y: int
+
+
+class Countdown(Task):
+    """A task of a user's own."""
+
+    def __init__(self, start: int = 3) -> None:
+        self.start = start
+
+    def config(self):
+        return {"start": self.start}
+
+    signature = "start -> answer"
+
+
+class Pipeline(dspy.Module):
+    def __init__(self, **knobs):
+        super().__init__()
+        self.solve = TreeOfThoughts(task=Game24(), **knobs)
+        self.tell = dspy.Predict("expression -> sentence")
+
+    def forward(self, numbers):
+        return self.solve(numbers=numbers)
+
+
+FULL = {
+    "controller": BestFirst(branching=4, keep=3, expansions=7, depth_bonus=0.5, open=2),
+    "budget": Budget(calls=9, seconds=2.5),
+    "scale": {"yes": 2, "no": 0},
+    "samples": 3,
+    "join": "mean",
+    "rate": "siblings",
+    "answer": "lm",
+    "first": "answer",
+    "on_failure": "raise",
+    "concurrency": 3,
+    "seed": 7,
+    "retries": 1,
+    "history": True,
+}
+
+
+def saved(program, tmp_path):
+    path = tmp_path / "program.json"
+    program.save(path)
+    return path
+
+
+def test_every_knob_survives_saving(tmp_path):
+    program = TreeOfThoughts("question -> answer", **FULL)
+    path = saved(program, tmp_path)
+    other = TreeOfThoughts("question -> answer", scale={"yes": 2, "no": 0}, rate="siblings", answer="lm")
+    other.load(path)
+    assert other.plan == program.plan
+    assert thoughtree.load(path).plan == program.plan
+    assert other.controller == FULL["controller"]
+    assert other.budget == Budget(calls=9, seconds=2.5)
+
+
+@pytest.mark.parametrize("ending", ["json", "pkl"])
+def test_a_pipeline_keeps_the_width_of_the_program_in_it(tmp_path, ending):
+    path = tmp_path / f"pipeline.{ending}"
+    Pipeline(controller=Beam(width=2)).save(path)
+    other = Pipeline()
+    assert other.solve.controller.width == 5
+    other.load(path, allow_pickle=True)
+    assert other.solve.controller == Beam(width=2)
+    model = engine()
+    assert call(other, model, numbers=PUZZLE).search.path == PATH
+    assert model.count("propose") == 5
+
+
+def test_reset_copy_forgets_demos_and_keeps_the_width(tmp_path):
+    program = Pipeline()
+    program.solve.controller = Beam(width=2)
+    program.solve.rate.predict.demos = [dspy.Example(numbers="1 2", thought_rating="sure")]
+    fresh = program.reset_copy()
+    assert fresh.solve.controller.width == 2
+    assert fresh.solve.rate.predict.demos == []
+    assert len(program.solve.rate.predict.demos) == 1
+
+
+def test_demos_and_instructions_come_back_with_load(tmp_path):
+    program = TreeOfThoughts("question -> answer")
+    rate = program.rate.predict
+    rate.demos = [dspy.Example(question="q", search_path="1. a", rating_reasoning="r", thought_rating="sure")]
+    rate.signature = rate.signature.with_instructions("Be strict.")
+    again = thoughtree.load(saved(program, tmp_path))
+    assert again.rate.predict.signature.instructions == "Be strict."
+    assert again.rate.predict.demos[0]["thought_rating"] == "sure"
+
+
+class Everything(dspy.Signature):
+    """Answer in four ways."""
+
+    question: str = dspy.InputField(desc="what is asked")
+    level: int = dspy.InputField(default=3)
+    picture: dspy.Image | None = dspy.InputField(default=None)
+    numbers: list[int] = dspy.OutputField(desc="all of them")
+    mood: Literal["glad", "sad"] = dspy.OutputField()
+    places: dict[str, Point | None] = dspy.OutputField()
+
+
+def test_typed_signatures_load_from_json_alone(tmp_path):
+    program = TreeOfThoughts(Everything, controller=DFS(max_depth=2))
+    again = thoughtree.load(saved(program, tmp_path), custom_types={"Point": Point})
+    fields = again.signature.fields
+    assert {name: info.annotation for name, info in fields.items()} == {
+        "question": str,
+        "level": int,
+        "picture": dspy.Image | None,
+        "numbers": list[int],
+        "mood": Literal["glad", "sad"],
+        "places": dict[str, Point | None],
+    }
+    assert again.signature.instructions == "Answer in four ways."
+    assert fields["question"].json_schema_extra["desc"] == "what is asked"
+    assert (fields["level"].default, fields["picture"].default) == (3, None)
+    assert again.controller == DFS(max_depth=2)
+    assert again.dump_state() == program.dump_state()
+    with pytest.raises(ValueError, match=r"'Point' is not known here.*custom_types"):
+        thoughtree.load(saved(program, tmp_path))
+    assert thoughtree.load(saved(program, tmp_path), signature=Everything).signature is Everything
+
+
+def test_game24_loads_with_its_target(tmp_path):
+    program = TreeOfThoughts(task=Game24(target="3/2", count=3, strict=True))
+    again = thoughtree.load(saved(program, tmp_path))
+    assert again.task == program.task
+    assert again.task.config() == {"target": "3/2", "count": 3, "strict": True}
+
+
+def test_a_task_of_the_users_own_is_imported_only_on_consent(tmp_path):
+    path = saved(TreeOfThoughts(task=Countdown(start=9)), tmp_path)
+    with pytest.raises(ValueError, match=r"Countdown, whose import would run code; give task="):
+        thoughtree.load(path)
+    assert thoughtree.load(path, task=Countdown(start=9)).task.start == 9
+    assert thoughtree.load(path, allow_task_import=True).task.start == 9
+
+
+def test_a_file_cannot_make_load_import_a_module(tmp_path):
+    path = saved(TreeOfThoughts("question -> answer: int"), tmp_path)
+    (tmp_path / "planted.py").write_text("raise SystemExit('this ran')")
+    for kind in ("planted.x", "planted", "__import__('planted')", "dspy.settings"):
+        state = json.loads(path.read_text())
+        state["settings"]["outputs"]["answer"] = kind
+        path.write_text(json.dumps(state))
+        with pytest.raises(ValueError, match="signature cannot be built"):
+            thoughtree.load(path)
+
+
+def test_parts_that_are_never_saved_are_asked_for(tmp_path):
+    def propose(inputs, node, n):
+        return ["a"]
+
+    program = TreeOfThoughts("q -> a", propose=propose, value_fn=lambda inputs, path: 1.0)
+    path = saved(program, tmp_path)
+    with pytest.raises(ValueError, match=r"a propose of the user's own.*give propose="):
+        thoughtree.load(path)
+    with pytest.raises(ValueError, match=r"a rate of the user's own.*give rate="):
+        thoughtree.load(path, propose=propose)
+    again = thoughtree.load(path, propose=propose, value_fn=lambda inputs, path: 1.0)
+    assert again.propose_fn is propose
+
+
+def broken(path, change):
+    state = json.loads(path.read_text())
+    change(state)
+    path.write_text(json.dumps(state))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda s: s["settings"].update(format="thoughtree.program/9"), "format 'thoughtree.program/9'"),
+        (lambda s: s["settings"]["plan"].update(warp=1), r"unknown settings \['warp'\]"),
+        (lambda s: s["settings"]["plan"]["controller"].update(kind="Spiral"), "controller 'Spiral'"),
+        (lambda s: s["settings"]["plan"]["controller"].update(depth=3), "controller Beam"),
+        (lambda s: s["settings"]["plan"]["controller"].update(width=0), "width=0"),
+        (lambda s: s["settings"].pop("plan"), "plan"),
+        (lambda s: s["settings"].update(plan=[1]), "settings cannot be read|damaged settings"),
+        (lambda s: s["settings"]["inputs"].update(more="str"), "inputs|more"),
+    ],
+)
+def test_another_version_or_other_fields_are_a_clear_error(tmp_path, change, says):
+    path = broken(saved(TreeOfThoughts("question -> answer"), tmp_path), change)
+    program = TreeOfThoughts("question -> answer")
+    before = program.dump_state()
+    with pytest.raises(ValueError, match=says):
+        program.load(path)
+    assert program.dump_state() == before  # nothing was half applied
+    if "inputs" not in says:
+        with pytest.raises(ValueError, match=says):
+            thoughtree.load(path)
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (lambda: TreeOfThoughts("question -> reply"), "its outputs is"),
+        (lambda: TreeOfThoughts("question -> answer: int"), "its outputs is"),
+        (lambda: TreeOfThoughts("question, hint -> answer"), "its inputs is"),
+        (lambda: TreeOfThoughts("question -> answer", task=Countdown()), "its task is"),
+        (lambda: TreeOfThoughts("question -> answer", rate="vote"), "saved with rate='value'"),
+        (lambda: TreeOfThoughts("question -> answer", scale="unit"), "saved with scale="),
+        (lambda: TreeOfThoughts("question -> answer", answer="lm"), "saved with answer='auto'"),
+        (lambda: TreeOfThoughts("question -> answer", answer="path"), "saved with answer='auto'"),
+        (lambda: TreeOfThoughts("question -> answer", propose=len), "saved with propose='lm'"),
+    ],
+)
+def test_another_program_or_structure_is_a_clear_error(tmp_path, other, says):
+    path = saved(TreeOfThoughts("question -> answer"), tmp_path)
+    with pytest.raises(ValueError, match=says):
+        other().load(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', '{"settings": 3}', "[" * 100_000])
+def test_what_is_no_program_is_said(tmp_path, text):
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"p\.json: not a saved"):
+        thoughtree.load(path)
+
+
+def test_other_instructions_do_not_stop_loading(tmp_path):
+    path = saved(TreeOfThoughts(dspy.Signature("question -> answer", "Old words.")), tmp_path)
+    program = TreeOfThoughts(dspy.Signature("question -> answer", "New words."))
+    program.load(path)
+    assert (
+        "Old words." in program.rate.predict.signature.instructions
+    )  # what was saved, as for any DSPy module
+
+
+def test_a_controller_of_the_users_own_says_that_it_cannot_be_saved(tmp_path):
+    class Mine(Beam):
+        pass
+
+    program = TreeOfThoughts("question -> answer", controller=Mine())
+    with pytest.raises(TypeError, match="only DFS, Beam, BestFirst can"):
+        program.save(tmp_path / "p.json")
+
+
+# Copies
+
+
+def test_names_of_predictors_are_fixed():
+    def names(**knobs):
+        return [name for name, _ in TreeOfThoughts("question -> answer", **knobs).named_predictors()]
+
+    assert names() == ["propose.predict", "rate.predict", "answer.predict"]
+    assert names(answer="path") == ["propose.predict", "rate.predict"]
+    assert names(answer="path", value_fn=len) == ["propose.predict"]
+    assert names(answer="path", value_fn=len, propose=len) == []
+    game = TreeOfThoughts(task=Game24())
+    assert [n for n, _ in game.named_predictors()] == ["propose.predict", "rate.predict"]
+    assert [n for n, _ in Pipeline().named_predictors()] == [
+        "solve.propose.predict",
+        "solve.rate.predict",
+        "tell",
+    ]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda p: p.deepcopy(), lambda p: cloudpickle.loads(cloudpickle.dumps(p))]
+)
+def test_a_copy_searches_alike_and_shares_no_predictor(copied):
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2))
+    other = copied(program)
+    assert other.plan == program.plan
+    for mine, its in zip(program.predictors(), other.predictors(), strict=True):
+        assert mine is not its
+    other.controller = DFS()
+    assert program.controller == Beam(width=2)
+    model = engine()
+    assert call(other, model, numbers=PUZZLE).search.path == PATH
+    assert model.count("propose") == 4
+
+
+def test_copies_share_the_lms_functions_and_task():
+    lm = dspy.LM("stub/model", engine=engine())
+    program = TreeOfThoughts("question -> answer", propose_lm=lm, value_fn=lambda inputs, path: 1.0)
+    program.answer.set_lm(lm)
+    other = program.deepcopy()
+    assert other.propose_lm is lm
+    assert other.answer.predict.lm is lm
+    assert other.value_fn is program.value_fn
+    assert other.task is program.task
+
+
+def test_a_subclass_with_more_predictors_is_copied_whole():
+    class More(TreeOfThoughts):
+        def __init__(self):
+            super().__init__("question -> answer")
+            self.extra = [dspy.Predict("a -> b")]
+
+    program = More()
+    other = program.deepcopy()
+    assert other.extra[0] is not program.extra[0]
+    assert other.dump_state() == program.dump_state()
+
+
+def test_whole_programs_are_saved_by_dspy(tmp_path):
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2))
+    program.save(tmp_path / "whole", save_program=True)
+    other = dspy.load(tmp_path / "whole", allow_pickle=True)
+    assert other.controller == Beam(width=2)
