@@ -118,10 +118,9 @@ class SearchAdapter(dspy.ChatAdapter):
         return fields
 
     def _unparsed(
-        self, signature: Any, completion: str, fields: dict[str, Any], problem: str | None = None
+        self, signature: Any, completion: str, fields: Any, problem: str | None = None
     ) -> Exception:
-        error: Exception = dspy.AdapterParseError(type(self).__name__, signature, completion, problem, fields)
-        return error
+        return dspy.AdapterParseError(type(self).__name__, signature, completion, problem, fields)
 
 
 @lru_cache(maxsize=KEPT)

@@ -48,7 +48,7 @@ def gate(
             f"lm={lm!r}: a dspy.LM is needed, as in dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))"
         )
     imposed = _shorter(lm, timeout)
-    copy = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
+    copy: Any = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
     kind: Any = type(lm)
     copy.__class__ = _gated(kind)
     copy.gate_history = history

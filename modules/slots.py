@@ -12,7 +12,6 @@ import time
 from bisect import insort
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 
 
 class _Waiter:
@@ -64,7 +63,7 @@ class Slots:
             return
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
-        waiter = self._queue(partial(loop.call_soon_threadsafe, _settle, turn))
+        waiter = self._queue(lambda: loop.call_soon_threadsafe(_settle, turn))
         if waiter is None:
             return
         try:
