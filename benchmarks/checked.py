@@ -102,9 +102,9 @@ def controls(data: Path) -> Iterator[Row]:
             ):
                 at = f"{got.expansions:.1f} expansions"
                 yield beside(f"control, {what} in random order, {how}: solved", got.share * n, f"of {n}", at)
-    for what, most in (
+    for what, found in (
         ("recorded proposals", exhaustive(puzzles, policy)),
         ("all legal moves", exhaustive(puzzles)),
     ):
-        at = f"{most.expansions:.1f} expansions"
-        yield beside(f"control, {what}, exhaustive: solved", most.solved, f"of {n}", at)
+        at = f"{found.expansions:.1f} expansions"
+        yield beside(f"control, {what}, exhaustive: solved", found.solved, f"of {n}", at)

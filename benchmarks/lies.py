@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from .data import Puzzle, papers_puzzles
 from .game24 import Outcomes, search
 from .report import Report, Row, at_least, beside, exactly
 from .stub_policy import CONFIGS, StubPolicy, u
+from .whole_program import solve_all
 
 LIES = 0.3  # of the lines
 KEPT = 0.95  # of the solves without lies
 SEEDS = (0, 1, 2)
 NOISE = CONFIGS["gpt4-like"]
+PROGRAM = "best-first(100)"  # the one that a whole program runs too
 MEAN_EXPANSIONS = 15  # of best-first(100) here
 CONTROLLERS: dict[str, Controller] = {
     "beam 5": Beam(branching=None),
@@ -98,7 +101,7 @@ def lied_to(puzzles: Sequence[Puzzle], controller: Controller, task: Game24, sha
     run = Run(Outcomes(), 0, 0)
     for seed in SEEDS:
         for puzzle in puzzles:
-            liar = Liar(StubPolicy(NOISE, puzzle.text, seed), share)
+            liar = _liar(puzzle, share, seed)
             run.outcomes += search(puzzle, controller, liar, task=task)
             run.lines, run.lies = run.lines + liar.lines, run.lies + liar.lies
     return run
@@ -130,6 +133,12 @@ def rows(puzzles: Sequence[Puzzle]) -> Iterator[Row]:
             yield beside(f"{name}, {what}: solved", got.solved / len(SEEDS), f"of {len(puzzles)}")
         claims = f"of {believed.solved} claims"
         yield beside(f"control, {name}, believed: false claims", believed.false, claims)
+    honest, kept = (_by_program(puzzles, share) for share in (0.0, LIES))
+    false += honest.false + kept.false
+    yield at_least(f"whole program, {PROGRAM}: solves kept with repair", kept.solved / honest.solved, KEPT)
+    yield beside(
+        f"whole program, {PROGRAM}, repaired: solved", kept.solved / len(SEEDS), f"of {len(puzzles)}"
+    )
     yield exactly("repaired and strict: claims that the independent checker refuses", false, 0)
     yield beside("lines that lie", lies / lines)
     chance = random_order(puzzles, _liar, expansions=MEAN_EXPANSIONS)
@@ -138,5 +147,12 @@ def rows(puzzles: Sequence[Puzzle]) -> Iterator[Row]:
     yield beside(figure, chance.share * len(puzzles), f"of {len(puzzles)}", at)
 
 
-def _liar(puzzle: Puzzle) -> Liar:
-    return Liar(StubPolicy(NOISE, puzzle.text), LIES)
+def _liar(puzzle: Puzzle, share: float = LIES, seed: int = 0) -> Liar:
+    return Liar(StubPolicy(NOISE, puzzle.text, seed), share)
+
+
+def _by_program(puzzles: Sequence[Puzzle], share: float) -> Outcomes:
+    total = Outcomes()
+    for seed in SEEDS:
+        total += solve_all(puzzles, CONTROLLERS[PROGRAM], partial(_liar, share=share, seed=seed))
+    return total

@@ -1,4 +1,4 @@
-"""The same policies behind a whole program: prompts, adapter, replies as text, reading, and the search on top."""
+"""The same policies behind a whole program: prompts, adapter, replies as text, reading, and the search."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from .game24 import Outcomes, Policy
 from .stub_policy import IMPOSSIBLE, LIKELY, SURE
 
 WORDS = {SURE: "sure", LIKELY: "maybe", IMPOSSIBLE: "impossible"}
-NOTHING = (
-    "no step comes to mind"  # as a model would put it; an empty reply is asked again, which costs a call
-)
+NOTHING = "no step comes to mind"  # an empty reply would be asked for again, at the cost of a call
 CALLS = 10_000  # no ceiling that any of these searches meets
 
 
@@ -49,7 +47,7 @@ def solve_all(
     *,
     rate: str = "value",
 ) -> Outcomes:
-    """The sums over the puzzles, with one call in flight. rate: "value" is a call a state, "siblings" a family."""
+    """The sums over the puzzles, one call in flight. rate: "value" is a call a state, "siblings" a family."""
     solve = TreeOfThoughts(task=Game24(), controller=controller, rate=rate, concurrency=1, budget=CALLS)
     total = Outcomes()
     for puzzle in puzzles:
