@@ -178,7 +178,7 @@ class Session:
             return job
 
         def call() -> Reply:
-            meter, entries = self._meter(job)
+            meter, entries = self._meter(ask, job)
             try:
                 with self._context(meter, entries):
                     outcome = self._read(job, job.call(), meter)
@@ -194,7 +194,7 @@ class Session:
             return job
 
         async def call() -> Reply:
-            meter, entries = self._meter(job)
+            meter, entries = self._meter(ask, job)
             try:
                 with self._context(meter, entries):
                     given = await job.acall() if job.acall is not None else await in_thread(job.call)
@@ -205,8 +205,14 @@ class Session:
 
         return call
 
-    def _meter(self, job: Job) -> tuple[Meter, list[Any] | None]:
-        return Meter(left=job.calls, deadline=self.deadline), [] if self.trace is not None else None
+    def _meter(self, ask: Ask, job: Job) -> tuple[Meter, list[Any] | None]:
+        closing = isinstance(ask.request, Answer)
+
+        def ended() -> bool:
+            """A call that still waits for its turn when the search is over is not made."""
+            return self.search.done if closing else self.search.status is not SearchStatus.RUNNING
+
+        return Meter(left=job.calls, deadline=self.deadline, ended=ended), [] if self.trace is not None else None
 
     def _read(self, job: Job, given: Any, meter: Meter) -> Outcome:
         return job.read_cut(given) if job.read_cut is not None and _cut(meter) else job.read(given)
