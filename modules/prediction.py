@@ -25,8 +25,13 @@ class SearchPrediction(dspy.Prediction):
     @property
     def search(self) -> SearchResult[Any, Any]:
         if self._search is None:
-            raise AttributeError("this prediction carries no search: it was made from its fields alone")
+            raise AttributeError("search")
         return self._search
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "search":
+            raise AttributeError("this prediction carries no search: it was made from its fields alone")
+        return super().__getattr__(name)
 
 
 class SearchFailed(Exception):

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import dspy
+from dspy.utils.callback import with_callbacks
+from pydantic import TypeAdapter
+
+
+class SearchTool(dspy.Tool):
+    """A program's tool. Awaited, it awaits the program: a search must not hold up the event loop."""
+
+    afunc: Callable[..., Awaitable[Any]] | None = None
+
+    @with_callbacks
+    async def acall(self, **kwargs: Any) -> Any:
+        assert self.afunc is not None
+        return await self.afunc(**self._validate_and_parse_args(**kwargs))
 
 
 def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> dspy.Tool:
@@ -13,31 +27,36 @@ def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> d
     signature = program.signature
     inputs = signature.input_fields
 
-    def search(**kwargs: Any) -> dict[str, Any]:
-        prediction = program(**kwargs)
+    def told(prediction: Any) -> dict[str, Any]:
         found: dict[str, Any] = {field: prediction.get(field) for field in signature.output_fields}
-        found["search_status"] = prediction.search.status.value
-        return found
+        return found | {"search_status": prediction.search.status.value}
 
-    search.__name__ = name or _snake(type(program).__name__)
-    search.__doc__ = desc or signature.instructions
-    return dspy.Tool(
+    def search(**kwargs: Any) -> dict[str, Any]:
+        return told(program(**kwargs))
+
+    async def asearch(**kwargs: Any) -> dict[str, Any]:
+        return told(await program.acall(**kwargs))
+
+    tool = SearchTool(
         search,
-        name=search.__name__,
-        desc=search.__doc__,
-        args={field: _schema(info) for field, info in inputs.items()},
+        name=name or _snake(type(program).__name__),
+        desc=desc or signature.instructions,
+        args={field: _schema(field, info) for field, info in inputs.items()},
         arg_types={field: info.annotation for field, info in inputs.items()},
-        arg_desc={field: (info.json_schema_extra or {}).get("desc", field) for field, info in inputs.items()},
     )
+    tool.afunc = asearch
+    return tool
 
 
-def _schema(info: Any) -> dict[str, Any]:
-    from pydantic import TypeAdapter
-
-    return {
-        **TypeAdapter(info.annotation).json_schema(),
-        "description": (info.json_schema_extra or {}).get("desc", ""),
-    }
+def _schema(field: str, info: Any) -> dict[str, Any]:
+    """As JSON schema, with the field's description and default if it was given any."""
+    schema: dict[str, Any] = TypeAdapter(info.annotation).json_schema()
+    told = info.json_schema_extra["desc"]
+    if told != f"${{{field}}}":
+        schema["description"] = told
+    if not info.is_required():
+        schema["default"] = info.default
+    return schema
 
 
 def _snake(name: str) -> str:

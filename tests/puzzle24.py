@@ -36,7 +36,9 @@ def script(kind: Any, inputs: Mapping[str, str], n: int) -> dict[str, Any]:
     """Replies with the fields that are asked for."""
     if kind == "propose":
         return {
-            "next_thoughts": "\n".join(f"{i}. {s}" for i, s in enumerate(STEPS[inputs["search_state"]], 1))
+            "next_thoughts": "\n".join(
+                f"{i}. {s}" for i, s in enumerate(STEPS.get(inputs["search_state"], ["give up"]), 1)
+            )
         }
     assert kind == "rate", kind
     return {
