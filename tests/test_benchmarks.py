@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: their functions on small inputs, and golden counts where the data is."""
+"""The benchmarks measure what they say: small inputs with known results, and golden counts where the data is."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from thoughtree.search import Beam, BestFirst, Illegal
 from thoughtree.tasks import Game24, Game24State, Move, stepping
 
