@@ -8,9 +8,10 @@ class Assess(dspy.Signature):
 
     search_path: str = dspy.InputField(desc="the steps taken so far, in order")
     search_state: str = dspy.InputField(desc="where these steps have led")
-    rating_reachable: str = dspy.OutputField(desc="one word: yes, maybe or no")
+    rating_reachable: str = dspy.OutputField(default="", desc="one word: yes, maybe or no")
     rating_evidence: str = dspy.OutputField(
-        desc="yes: a concrete way to finish; no: the constraint that rules it out; maybe: the best lead"
+        default="",
+        desc="yes: a concrete way to finish; no: the constraint that rules it out; maybe: the best lead",
     )
     rating_score: str = dspy.OutputField(
         desc=(
