@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: small inputs with known results, and golden counts where the data is."""
+"""The benchmarks measure what they say: small inputs of known results, and golden counts where data is."""
 
 from __future__ import annotations
 
