@@ -1,0 +1,154 @@
+"""The README keeps its word: its code prints what its comments say, and its figures are the real ones.
+
+No model is called: where a block names one, a scripted one stands in its place.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import dspy
+import pytest
+from typer.testing import CliRunner
+
+from thoughtree import DFS, Beam, BestFirst, Budget, SearchStatus, TreeOfThoughts
+from thoughtree.cli import app
+from thoughtree.exits import MEANINGS
+from thoughtree.search import Ended
+from thoughtree.testing import RuleLM
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODEL = 'dspy.LM("openai/gpt-4o-mini")'
+SAID = re.compile(r"^ *print\(.*\)  # (.+)$", re.M)
+MOVES = ["10 - 4 = 6", "13 - 9 = 4", "6 * 4 = 24"]
+LINES = ["The snow has hushed the wood.", "Roots sleep.", "Even the fox is still.", "Evening falls."]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+CODE = blocks("python")
+COMMANDS = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+
+
+@pytest.fixture
+def scripted() -> Iterator[RuleLM]:
+    """A model that knows how to solve 4 9 10 13, how to write a poem, and one explanation."""
+    before = dspy.settings.lm
+    yield RuleLM(
+        propose=lambda inputs, n: MOVES if "numbers" in inputs else LINES,
+        rate=lambda inputs: "sure",
+        answer=lambda inputs: "Subtract twice, then multiply.",
+    )
+    dspy.configure(lm=before)
+
+
+@pytest.mark.parametrize("number", range(len(CODE)))
+def test_a_block_of_code_prints_what_its_comments_say(
+    number: int,
+    scripted: RuleLM,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    code = CODE[number]
+    assert code.count(MODEL) == 1
+    exec(
+        compile(code.replace(MODEL, "scripted"), f"README block {number + 1}", "exec"), {"scripted": scripted}
+    )
+    said = SAID.findall(code)
+    assert said != []
+    assert capsys.readouterr().out.splitlines() == said
+
+
+def test_the_readme_shows_a_search_composed_called_and_saved():
+    assert len(CODE) == 4
+
+
+def test_setting_up_takes_two_commands():
+    first, second = blocks("bash")
+    assert first.count("\n") == second.count("\n") == 1
+    assert first.split(" && ")[-1] == '.venv/bin/thoughtree solve "4 9 10 13"\n'
+    assert second == '.venv/bin/pip install -e ".[test]" && .venv/bin/pytest\n'
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_does_what_it_is_shown_for(command: str):
+    name, *arguments = shlex.split(command)
+    assert name == "thoughtree"
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+
+
+def test_the_exit_codes_are_the_command_lines():
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", README, re.M)
+    assert {int(code): meaning for code, meaning in rows} == MEANINGS
+
+
+def test_the_defaults_of_the_controllers_are_the_ones_it_names():
+    beam, dfs, best = Beam(), DFS(), BestFirst()
+    dfs_calls = TreeOfThoughts("question -> answer", controller=dfs).budget.calls
+    rows = {line.split("|")[1].strip(): line for line in README.splitlines() if line.startswith("| `")}
+    assert f"width {beam.width}, branching {beam.branching}, {beam.max_depth} levels" in rows["`Beam`"]
+    assert f"branching {dfs.branching}, depth {dfs.max_depth} | {dfs_calls} calls" in rows["`DFS`"]
+    sizes = f"branching {best.branching}, depth {best.max_depth}, keeps {best.keep} of them"
+    assert f"{sizes}, {best.expansions} expansions" in rows["`BestFirst`"]
+
+
+# A beam of width 2, 3 children a node, 2 levels: 1 + 2 nodes are expanded, 3 + 6 new ones rated.
+@pytest.mark.parametrize(
+    ("mode", "samples", "calls"),
+    [
+        ("value", 1, 3 + 6),
+        ("value", 2, 2 * (3 + 6)),
+        ("siblings", 1, 1 + 2),
+        ("siblings", 2, 2 * (1 + 2)),
+        ("vote", 1, 2),
+        ("vote", 3, 3 * 2),
+        ("pairs", 1, 3 + 15),
+        ("pairs", 2, 2 * (3 + 15)),
+    ],
+)
+def test_a_way_of_rating_makes_the_calls_in_the_table(mode: str, samples: int, calls: int):
+    model = RuleLM(
+        propose=lambda inputs, n: [f"{len(inputs['search_path'])} then {i}" for i in range(n or 0)],
+        rate=lambda inputs: "maybe",
+    )
+    program = TreeOfThoughts(
+        "question -> answer",
+        controller=Beam(width=2, branching=3, max_depth=2),
+        rate=mode,
+        samples=samples,
+        answer="path",
+    )
+    with dspy.context(lm=model):
+        result = program(question="?").search
+    assert result.spent_by["propose"].calls == 1 + 2
+    assert result.spent_by["rate"].calls == calls
+
+
+def test_the_default_way_of_rating_is_one_call_a_node():
+    plan = TreeOfThoughts("question -> answer").plan
+    assert (plan.rate, plan.samples) == ("value", 1)
+    assert f'The default is `rate="{plan.rate}"` with one sample' in README
+
+
+def test_every_status_every_end_and_every_ceiling_is_named():
+    outcomes = set(SearchStatus) - {SearchStatus.RUNNING, SearchStatus.CLOSING}
+    assert outcomes == {"solved", "unverified", "failed"}
+    for name in (*outcomes, *(set(Ended) - {Ended.ROLLOUTS})):
+        assert f"`{name}`" in README
+    for ceiling in Budget.__dataclass_fields__:
+        assert f"{ceiling}=" in README
+
+
+def test_its_links_into_the_repository_lead_somewhere():
+    targets = re.findall(r"\]\((?!https:)([^)#]+)\)", README)
+    assert targets != []
+    assert [target for target in targets if not (ROOT / target).exists()] == []
