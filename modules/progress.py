@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import dspy
 from dspy.streaming.messages import StatusMessage, sync_send_to_stream
 
-from ..search import Event
+from ..search import Event, Search
 
 logger = logging.getLogger(__name__)
 
 EVERY = 0.1  # seconds between two messages to a stream
 
 
-@dataclass
-class SearchProgress(StatusMessage):
-    """Where a search stands. best: the value of the best candidate so far; None: none is rated."""
+class SearchProgress(StatusMessage, str):
+    """Where a search stands. best: the value of the best candidate so far; None: none is rated.
 
-    message: str = ""
-    nodes: int = 0
-    calls: int = 0
-    cost: float = 0.0
-    depth: int = 0
-    best: float | None = None
+    message: the same in words. As text it is a server-sent event, since `dspy.streaming.streaming_response`
+    raises on every StatusMessage that is not, and passes on text that begins with "data:".
+    """
+
+    def __new__(
+        cls, nodes: int = 0, calls: int = 0, cost: float = 0.0, depth: int = 0, best: float | None = None
+    ) -> Self:
+        told = {"nodes": nodes, "calls": calls, "cost": cost, "depth": depth, "best": best}
+        return str.__new__(cls, f"data: {json.dumps({'progress': told})}\n\n")
+
+    def __init__(
+        self, nodes: int = 0, calls: int = 0, cost: float = 0.0, depth: int = 0, best: float | None = None
+    ) -> None:
+        self.nodes, self.calls, self.cost, self.depth, self.best = nodes, calls, cost, depth, best
+        shown = "no value yet" if best is None else f"best {best:g}"
+        super().__init__(f"{nodes} nodes, depth {depth}, {calls} calls, {shown}")
+
+    def __repr__(self) -> str:
+        return f"SearchProgress({self.message!r})"
 
 
 OnEvent = Callable[[Event], None]
@@ -69,11 +81,9 @@ class Reporter:
             self._stream.send_nowait(message)
 
 
-def progress(search: Any) -> SearchProgress:
-    """The progress of `search` as it is now."""
+def progress(search: Search[Any, Any]) -> SearchProgress:
+    """Where `search` stands now."""
     tree, spent = search.tree, search.spent
-    values = [node.value for node in tree if node.value is not None]
-    depth, best = tree[len(tree) - 1].depth, max(values, default=None)
-    shown = "no value yet" if best is None else f"best {best:g}"
-    message = f"{len(tree)} nodes, depth {depth}, {spent.calls} calls, {shown}"
-    return SearchProgress(message, len(tree), spent.calls, spent.cost, depth, best)
+    best = max((node.value for node in tree if node.value is not None), default=None)
+    deepest = max(node.depth for node in tree)
+    return SearchProgress(len(tree), spent.calls, spent.cost, deepest, best)
