@@ -1,0 +1,126 @@
+"""The command line: `thoughtree solve "4 9 10 13"`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Annotated, Any
+
+import dspy
+import typer
+from rich.text import Text
+
+from . import __version__
+from .exits import Exit, exit_of, listed
+from .interrupt import interruptible
+from .live import LiveLine
+from .mistake import Mistake
+from .model import model_of
+from .modules import SearchPrediction, TreeOfThoughts
+from .offline import MODEL, NOTICE
+from .options import Options, command
+from .output import PipeClosed, say, show, write
+from .problem import problem_of
+from .report import answer_text, as_json, summary_text
+from .search import JournalError, SearchResult, Stop
+from .tree_view import tree_view
+from .visible import visible
+
+app = typer.Typer(
+    help="Tree search over the thoughts of a language model.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # ASCII terminals exist
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"thoughtree {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _thoughtree(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    pass
+
+
+def solve(options: Options) -> None:
+    """Search for the solution of one problem, and give the best that was found."""
+    raise typer.Exit(_guarded(options))
+
+
+app.command("solve", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(solve))
+
+
+def _guarded(options: Options) -> Exit:
+    """Whatever is wrong is said in one line."""
+    try:
+        try:
+            return _solve(options)
+        except Mistake as mistake:
+            say(str(mistake))
+            return mistake.code
+        except (ValueError, JournalError, OSError) as error:
+            say(str(error))
+            return Exit.USAGE
+        except KeyboardInterrupt:
+            say("interrupted")
+            return Exit.INTERRUPTED
+    except PipeClosed as closed:
+        return closed.code
+
+
+def _solve(options: Options) -> Exit:
+    program, inputs = problem_of(options)
+    lm = model_of(options, program)
+    if lm is not None and lm.model == MODEL and not options.quiet:
+        say(NOTICE)
+    found = _searched(options, program, inputs, lm)
+    result, code = found.search, exit_of(found.search)
+    if code is Exit.MODEL:
+        say(f"calls failed: {result.first_error}")
+    elif not options.quiet and not result.solved:  # what is verified is worth what it says
+        for warning in result.warnings:
+            say(f"warning: {warning}")
+    if options.json:
+        names = {"model": getattr(lm, "model", None), "rate_model": options.rate_model}
+        write(as_json(found, names, options.tree, options.explain) + "\n")
+    else:
+        _show(result, options)
+    return code
+
+
+def _show(result: SearchResult[Any, Any], options: Options) -> None:
+    if options.tree:
+        show(tree_view(result))
+    if options.quiet:
+        write(answer_text(result))
+    elif exit_of(result) is not Exit.MODEL:
+        show(summary_text(result))
+    if options.explain:
+        show(Text(visible(result.explain())))
+
+
+def _searched(options: Options, program: TreeOfThoughts, inputs: dict[str, Any], lm: Any) -> SearchPrediction:
+    stop = Stop()
+    live = LiveLine(sys.stderr, stop) if sys.stderr.isatty() and not options.quiet else None
+    given = {"stop": stop, "on_event": live, "journal": options.journal}
+
+    def run() -> SearchPrediction:
+        found: SearchPrediction = program(**inputs, config=given)
+        return found
+
+    with dspy.context(lm=lm), live or nullcontext():
+        return interruptible(run, stop)

@@ -1,0 +1,57 @@
+"""Which models answer: those named, those that the program has, or the stand-in."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import dspy
+
+from .exits import Exit
+from .mistake import Mistake
+from .modules import TreeOfThoughts
+from .modules.failures import describe
+from .modules.roles import lms_of
+from .offline import offline_lm, plays
+from .options import Options
+
+SUCH_AS = "such as --model openai/gpt-4o-mini or --model ollama_chat/llama3.2"
+
+
+def model_of(options: Options, program: TreeOfThoughts) -> Any:
+    """The LM to configure; None where the program has all that it needs. Its rater gets --rate-model."""
+    for name in ("api_base", "temperature"):
+        if getattr(options, name) is not None and not (options.model or options.rate_model):
+            raise Mistake(f"--{name.replace('_', '-')}: there is no model that it could be for; give --model")
+    if options.rate_model is not None:
+        if "rate" not in lms_of(program):
+            raise Mistake(f"--rate-model {options.rate_model}: this program's ratings need no model")
+        program.rate_lm = named("--rate-model", options.rate_model, options)
+    if options.model is not None:
+        return named("--model", options.model, options)
+    if dspy.settings.lm is not None or None not in lms_of(program).values():
+        return dspy.settings.lm
+    if not plays(program.task):
+        raise Mistake(
+            f"the rule-based stand-in plays game24 and cannot reason about text: give --model, {SUCH_AS}"
+        )
+    return offline_lm()
+
+
+def named(option: str, name: str, options: Options) -> Any:
+    """The LM of this name. Raises Mistake where DSPy refuses its settings."""
+    _keep_litellm_to_itself()
+    settings = {"api_base": options.api_base, "temperature": options.temperature}
+    try:
+        return dspy.LM(name, **{key: value for key, value in settings.items() if value is not None})
+    except (ValueError, ImportError) as error:
+        raise Mistake(f"{option} {name!r}: {error}", Exit.MODEL) from error
+    except dspy.DSPyError as error:
+        raise Mistake(f"{option} {name!r}: {describe(error)}", Exit.MODEL) from error
+
+
+def _keep_litellm_to_itself() -> None:
+    """DSPy hands models that it does not know to litellm, which fetches prices on import, and talks."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)

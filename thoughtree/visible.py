@@ -1,0 +1,27 @@
+"""Text from models and files made safe to print: what a terminal would obey is shown as an escape."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+JOINERS = "\u200c\u200d"  # parts of ordinary words and emoji, though they are format characters
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, direction marks, lone surrogates, separators
+_SUSPECT = re.compile(r"[^\x20-\x7e]")
+
+
+def visible(text: str) -> str:
+    """`text` with its control characters as escapes; line ends and tabs stay."""
+    return _SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The same on one line: every run of white space is one space."""
+    return visible(" ".join(text.split()))
+
+
+def _shown(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "\n\t" or character in JOINERS or unicodedata.category(character) not in HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
