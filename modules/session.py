@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import dspy
-from dspy.dsp.utils.settings import thread_local_overrides
 
 from ..search import Search, SearchResult, SearchStatus, Stop, adrive, drive
 from ..search.protocol import Answer, Answered, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
@@ -29,7 +28,7 @@ from .pricing import refuse_unpriced
 from .progress import OnEvent, Reporter
 from .reward import Reward
 from .sampling import refuses_temperature
-from .trace import Trace
+from .trace import Trace, trace_wanted
 
 REASONING = "reasoning"
 
@@ -62,9 +61,7 @@ class Session:
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
         self._check_lms()
         self.search = self._search()
-        self.trace = (
-            Trace() if "trace" in thread_local_overrides.get() and dspy.settings.trace is not None else None
-        )
+        self.trace = Trace() if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None
@@ -212,7 +209,8 @@ class Session:
             """A call that still waits for its turn when the search is over is not made."""
             return self.search.done if closing else self.search.status is not SearchStatus.RUNNING
 
-        return Meter(left=job.calls, deadline=self.deadline, ended=ended), [] if self.trace is not None else None
+        entries: list[Any] | None = None if self.trace is None else []
+        return Meter(left=job.calls, deadline=self.deadline, ended=ended), entries
 
     def _read(self, job: Job, given: Any, meter: Meter) -> Outcome:
         return job.read_cut(given) if job.read_cut is not None and _cut(meter) else job.read(given)

@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import dspy
+from dspy.dsp.utils.settings import main_thread_config
+
 from ..search import SearchResult
 from ..search.protocol import Answer, Propose, Rate, Request
 from ..search.tree import Node
 
 Entry = tuple[Any, dict[str, Any], Any]  # predictor, inputs, prediction
+
+
+def trace_wanted() -> bool:
+    """Whether somebody collects a trace here. The one that DSPy keeps of a whole process is nobody's."""
+    found = dspy.settings.trace
+    return found is not None and found is not main_thread_config["trace"]
 
 
 class Trace:
