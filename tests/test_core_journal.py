@@ -1,0 +1,670 @@
+"""The journal: written before it is told, read again line by line, resumed at any reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_core_routines import Climbers
+from thoughtree.search import (
+    DFS,
+    Answer,
+    Answered,
+    Ask,
+    Beam,
+    BestFirst,
+    Budget,
+    Codec,
+    Ended,
+    Failed,
+    Illegal,
+    Journal,
+    JournalError,
+    Propose,
+    Proposed,
+    Rate,
+    Rated,
+    Reflect,
+    Reflected,
+    Refused,
+    Reply,
+    Request,
+    Search,
+    SearchStatus,
+    Step,
+    Stepped,
+    Tree,
+    Unread,
+    Usage,
+    adrive,
+    drive,
+    run,
+)
+from worlds import Digits, Letters, search, shot
+
+HEADER = {"controller": {"kind": "Beam", "width": 2}, "seed": 0, "versions": {"thoughtree": "1"}}
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def journaled(path: Path, world: Letters, **more: Any) -> Search[Any, Any]:
+    """One whole search with a journal."""
+    running = Search(Beam(max_depth=2), "", step=world.step, **more)
+    journal = Journal(path, HEADER)
+    run(running, world.answer, journal=journal)
+    journal.close()
+    return running
+
+
+# ---- what is written
+
+
+def test_a_line_a_reply_behind_a_header(tmp_path: Path) -> None:
+    journaled(tmp_path / "journal", Letters({"": "a"}, {"a": 3.0}))
+    assert lines(tmp_path / "journal") == [
+        {"format": "thoughtree.journal/1", **HEADER},
+        {
+            "ask": ["propose", 0, 5, 0, 0],
+            "attempt": 0,
+            "reply": ["proposed", ["a"], None],
+            "usage": [1, 0, 0.0, 0.0],
+        },
+        {
+            "ask": ["rate", [1], 0, "rate"],
+            "attempt": 0,
+            "reply": ["rated", [3.0], None, 0],
+            "usage": [1, 0, 0.0, 0.0],
+        },
+        {
+            "ask": ["propose", 1, 5, 0, 0],
+            "attempt": 0,
+            "reply": ["proposed", [], None],
+            "usage": [1, 0, 0.0, 0.0],
+        },
+    ]
+
+
+def test_a_reply_is_on_disk_before_it_is_told(tmp_path: Path) -> None:
+    world, counts = Letters({"": "abc"}), []
+    journal = Journal(tmp_path / "journal", HEADER)
+
+    def observe(event: Any) -> None:
+        counts.append((event.search.told, len(lines(tmp_path / "journal")) - 1))
+
+    drive(
+        Search(Beam(max_depth=1), "", step=world.step),
+        lambda ask, tree: lambda: Reply(world.answer(ask.request, tree)),
+        journal=journal,
+        observe=observe,
+    )
+    assert len(counts) == 4
+    assert all(written >= told for told, written in counts)
+
+
+texts = st.text(max_size=20)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+outcomes = st.one_of(
+    st.builds(Proposed, st.lists(texts | st.integers() | st.none() | st.booleans() | numbers).map(tuple)),
+    st.lists(st.tuples(texts, st.floats(0, 1))).map(
+        lambda x: Proposed(tuple(a for a, _ in x), tuple(p for _, p in x))
+    ),
+    st.builds(Rated, st.lists(numbers).map(tuple), st.none(), st.integers(0, 3)),
+    st.lists(texts).map(lambda x: Rated(tuple(0.0 for _ in x), tuple(x))),
+    st.builds(
+        Stepped,
+        texts,
+        st.none(),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        numbers,
+        st.none() | numbers,
+        st.none() | texts | st.lists(st.integers()),
+    ),
+    st.builds(Illegal, texts),
+    st.builds(Reflected, texts),
+    st.builds(
+        Answered, st.dictionaries(texts, texts), st.booleans(), st.none() | texts, st.none() | numbers, texts
+    ),
+    st.builds(Unread, texts),
+    st.builds(Failed, texts, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e6)),
+)
+requests = st.one_of(
+    st.builds(
+        Propose, st.integers(0, 99), st.none() | st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)
+    ),
+    st.builds(Step, st.integers(0, 99)),
+    st.builds(
+        Rate,
+        st.lists(st.integers(0, 99), min_size=1).map(tuple),
+        st.integers(0, 9),
+        st.sampled_from(["rate", "cheap"]),
+    ),
+    st.builds(Reflect, st.integers(0, 99)),
+    st.builds(Answer, st.integers(0, 99)),
+)
+usages = st.builds(Usage, st.integers(0, 9), st.integers(0, 10**9), numbers, numbers)
+
+
+@settings(max_examples=300, deadline=None)
+@given(requests, st.integers(0, 5), outcomes, usages, st.lists(st.dictionaries(texts, texts), max_size=2))
+def test_every_reply_is_read_as_it_was_written(
+    request: Request, attempt: int, outcome: Any, usage: Usage, records: Any
+) -> None:
+    reply = Reply(outcome, usage, records)
+    written = json.loads(json.dumps(Codec().write(request, attempt, reply), allow_nan=False))
+    assert Codec().read(written) == ((request, attempt), reply)
+
+
+def test_the_types_of_actions_come_back() -> None:
+    actions = ("1", 1, 1.0, True, None)
+    (_, reply) = Codec().read(
+        json.loads(json.dumps(Codec().write(Propose(0, 5), 0, Reply(Proposed(actions)))))
+    )
+    assert reply is not None
+    assert [type(a) for a in reply.outcome.actions] == [str, int, float, bool, type(None)]  # type: ignore[union-attr]
+
+
+def test_states_and_fields_are_written_by_the_tasks_codec(tmp_path: Path) -> None:
+    codec = Codec(
+        dump_state=lambda state: [str(x) for x in state],
+        load_state=lambda written: tuple(Fraction(x) for x in written),
+        key=frozenset,
+        dump_fields=lambda fields: {"value": str(fields["value"])},
+        load_fields=lambda written: {"value": Fraction(written["value"])},
+    )
+    state = (Fraction(1, 3), Fraction(5))
+    journal = Journal(tmp_path / "journal", HEADER, codec=codec)
+    stepped = Stepped(state, key=frozenset(state), terminal=True)
+    journal.write(Ask(0, Step(1)), Reply(stepped))
+    journal.write(Ask(1, Step(2)), Reply(Stepped(state)))
+    journal.write(Ask(2, Answer(1)), Reply(Answered({"value": Fraction(2, 7)})))
+    journal.close()
+    read = [
+        reply.outcome for _, reply in Journal(tmp_path / "journal", HEADER, codec=codec).recorded if reply
+    ]
+    assert read == [stepped, Stepped(state), Answered({"value": Fraction(2, 7)})]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Proposed((Fraction(1, 3),)), "the action Fraction(1, 3) is a Fraction; propose text or numbers"),
+        (Proposed((("left", 2),)), "the action ('left', 2) is a tuple"),
+        (Proposed(("fine", {"tool": "look"})), "is a dict"),
+        (Stepped(Fraction(1, 3)), "Object of type Fraction is not JSON serializable"),
+        (Stepped("s", observation=float("nan")), "Out of range float values are not JSON compliant"),
+    ],
+)
+def test_what_cannot_be_written_is_an_error_that_names_the_request(
+    tmp_path: Path, outcome: Any, said: str
+) -> None:
+    request = Propose(3, 5) if isinstance(outcome, Proposed) else Step(3)
+    journal = Journal(tmp_path / "journal", HEADER)
+    with pytest.raises(JournalError) as caught:
+        journal.write(Ask(0, request), Reply(outcome))
+    assert f"the reply to {request!r} cannot be written as JSON" in str(caught.value)
+    assert said in str(caught.value)
+    assert str(tmp_path / "journal") in str(caught.value)
+
+
+@pytest.mark.parametrize("driver", ["plain", "threads", "asyncio"])
+def test_a_search_whose_reply_cannot_be_written_does_not_go_on(tmp_path: Path, driver: str) -> None:
+    world, told = Letters({"": "ab"}), []
+    running = Search(Beam(), "", step=world.step)
+    journal = Journal(tmp_path / "journal", HEADER)
+
+    def outcome(ask: Ask, tree: Tree[Any, Any]) -> Any:
+        return Proposed((frozenset("x"),)) if ask.id == 0 else world.answer(ask.request, tree)
+
+    def prepare(ask: Ask, tree: Tree[Any, Any]) -> Any:
+        async def later() -> Reply:
+            return Reply(outcome(ask, tree))
+
+        return later if driver == "asyncio" else lambda: Reply(outcome(ask, tree))
+
+    with pytest.raises(JournalError, match=r"the reply to Propose\(node=0, n=5"):
+        if driver == "plain":
+            run(
+                running,
+                lambda request, tree: outcome(Ask(0, request), tree),
+                journal=journal,
+                observe=told.append,
+            )
+        elif driver == "threads":
+            drive(running, prepare, journal=journal, observe=told.append)
+        else:
+            asyncio.run(adrive(running, prepare, journal=journal, observe=told.append))
+    assert (told, running.told) == ([], 0)
+
+
+def test_a_refusal_is_never_written(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal", HEADER)
+    running = Search(Beam(), "")
+    drive(running, lambda ask, tree: lambda: Reply(Refused("calls")), journal=journal)
+    assert running.ended is Ended.CALLS
+    assert len(lines(tmp_path / "journal")) == 1
+
+
+def test_after_close_nothing_is_written(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal", HEADER)
+    journal.close()
+    journal.close()
+    journal.write(Ask(0, Propose(0, 5)), Reply(Unread("late")))
+    assert len(lines(tmp_path / "journal")) == 1
+
+
+def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal", HEADER)
+
+    def write(i: int) -> None:
+        for k in range(50):
+            journal.write(Ask(0, Propose(i, k + 1)), Reply(Unread("x" * 2000)))
+
+    threads = [threading.Thread(target=write, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    journal.close()
+    recorded = Journal(tmp_path / "journal", HEADER).recorded
+    assert {key for key, _ in recorded} == {(Propose(i, k + 1), 0) for i in range(8) for k in range(50)}
+
+
+# ---- what is read
+
+
+def test_a_torn_last_line_is_dropped_and_its_call_asked_again(tmp_path: Path) -> None:
+    path, world = tmp_path / "journal", Letters({"": "ab", "a": "c"})
+    whole = journaled(path, world)
+    content = path.read_bytes()
+    last = content.rstrip(b"\n").rfind(b"\n") + 1
+    for cut in range(last, len(content)):  # every way to tear it
+        path.write_bytes(content[:cut])
+        world.asked.clear()
+        assert shot(journaled(path, world)) == shot(whole)
+        assert len(world.asked) == 1
+        assert path.read_bytes() == content
+
+
+def test_a_header_torn_by_a_crash_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_text('{"format": "thoughtr')
+    journaled(path, Letters({"": "a"}))
+    assert lines(path)[0] == {"format": "thoughtree.journal/1", **HEADER}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "not JSON"),
+        ("\0" * 40, "not JSON"),
+        ("[1, 2]", "not a JSON object"),
+        ("", "not JSON"),
+        ('{"ask": ["propose", 0, 5, 0, 0]}', "not a reply of a search"),
+        (
+            '{"ask": ["guess", 0], "attempt": 0, "reply": ["unread", ""], "usage": [1, 0, 0, 0]}',
+            "unknown request 'guess'",
+        ),
+        (
+            '{"ask": ["step", 0], "attempt": 0, "reply": ["huh"], "usage": [1, 0, 0, 0]}',
+            "unknown outcome 'huh'",
+        ),
+        (
+            '{"ask": ["step", 0], "attempt": 0, "reply": ["unread"], "usage": [1, 0, 0, 0]}',
+            "not a reply of a search",
+        ),
+        (
+            '{"ask": ["rate", [1], 0, "rate"], "attempt": 0, "reply": ["rated", [NaN], null, 0], "usage": [1, 0, 0, 0]}',
+            "finite",
+        ),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_wrong_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "journal"
+    journaled(path, Letters({"": "ab"}))
+    good = path.read_text().splitlines()
+    path.write_text("\n".join([*good[:2], line, *good[2:]]) + "\n")
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="line 3") as caught:
+        Journal(path, HEADER)
+    assert said in str(caught.value)
+    assert path.read_bytes() == before  # nothing was lost by looking
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_damage_is_read_as_another_run_or_crashes_it(tmp_path_factory: Any, data: st.DataObject) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "journal"
+    journaled(path, Letters({"": "ab", "a": "c"}))
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    try:
+        Journal(path, HEADER).close()
+    except JournalError as error:
+        assert str(path) in str(error)
+
+
+def test_the_journal_of_another_search_is_refused_with_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    Journal(path, HEADER).close()
+    other = {**HEADER, "controller": {"kind": "Beam", "width": 3}, "task": "sudoku"}
+    with pytest.raises(JournalError) as caught:
+        Journal(path, other)
+    assert "belongs to another search" in str(caught.value)
+    assert "controller: {'kind': 'Beam', 'width': 2} there, {'kind': 'Beam', 'width': 3} now" in str(
+        caught.value
+    )
+    assert "task: None there, 'sudoku' now" in str(caught.value)
+    assert "seed" not in str(caught.value)
+
+
+def test_versions_may_differ(tmp_path: Path) -> None:
+    Journal(tmp_path / "journal", HEADER).close()
+    Journal(tmp_path / "journal", {**HEADER, "versions": {"thoughtree": "2"}, "written": "later"})
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text('{"format": "my.notes/3"}\n')
+    with pytest.raises(JournalError, match=r"format: 'my.notes/3' there, 'thoughtree.journal/1' now"):
+        Journal(path, HEADER)
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    first = Journal(path, HEADER)
+    with pytest.raises(JournalError, match="another run is writing to it"):
+        Journal(path, HEADER)
+    first.close()
+    Journal(path, HEADER).close()
+
+
+def test_a_writer_in_another_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    held = Journal(path, HEADER)
+    script = f"from thoughtree.search import Journal\nJournal({str(path)!r}, {{}})"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "JournalError" in ran.stderr
+    assert "another run is writing to it" in ran.stderr
+    held.close()
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "full").symlink_to("/dev/full")  # reads as zeros without end
+    with pytest.raises(JournalError, match="not a regular file"):
+        Journal(tmp_path / "full", HEADER)
+    with pytest.raises(JournalError, match="cannot be opened for writing"):
+        Journal(tmp_path, HEADER)
+
+
+def test_folders_are_made(tmp_path: Path) -> None:
+    Journal(tmp_path / "a" / "b" / "journal", HEADER).close()
+    assert (tmp_path / "a" / "b" / "journal").exists()
+
+
+def test_a_full_disk_ends_the_search_and_leaves_a_journal_that_can_be_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    script = """
+        import resource, signal, sys
+        from thoughtree.search import *
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.RLIM_INFINITY))
+        told = []
+        journal = Journal(sys.argv[1], {})
+        replies = {Propose: Proposed(tuple("abcdefgh")), Rate: Rated((1.0,))}
+        try:
+            drive(
+                Search(Beam(branching=8), "", step=lambda s, a: Stepped(s + a)),
+                lambda ask, tree: lambda: Reply(replies[type(ask.request)]),
+                concurrency=int(sys.argv[2]), journal=journal, observe=lambda e: told.append(e.ask.id),
+            )
+        except JournalError as error:
+            print(len(told), error)
+        try:
+            journal.write(Ask(0, Propose(9, 9)), Reply(Unread("more")))
+        except JournalError as error:
+            print("still", error)
+        journal.close()
+    """
+    for concurrency in (1, 4):
+        path.unlink(missing_ok=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script), str(path), str(concurrency)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        first, second = ran.stdout.splitlines()
+        assert f"journal {path}: cannot be written: [Errno 27]" in first
+        assert second.startswith("still")
+        assert path.stat().st_size == 700
+        recorded = Journal(path, {}).recorded
+        assert len(recorded) == 5  # the header, the proposal, four ratings, and a torn line that is dropped
+        assert int(first.split()[0]) <= len(recorded)  # nothing was told that is not on disk
+
+
+# ---- resuming
+
+
+def driven(
+    driver: str, running: Search[Any, Any], world: Any, journal: Journal, crash_at: int | None, step: int
+) -> int:
+    """Run with a crash as the reply `crash_at` comes; the calls that were made."""
+    made, lock = [0], threading.Lock()
+
+    def gate() -> None:
+        with lock:
+            made[0] += 1
+            if made[0] - 1 == crash_at:
+                raise Crash
+
+    def prepare(ask: Ask, tree: Tree[Any, Any]) -> Any:
+        outcome = world.answer(ask.request, tree, ask.attempt)
+        if step and isinstance(ask.request, Rate) and ask.request.nodes[0] % step == 0:
+            return Reply(outcome, Usage(0), by_code=True)
+
+        def call() -> Reply:
+            gate()
+            return Reply(outcome)
+
+        async def later() -> Reply:
+            await asyncio.sleep(0)
+            return call()
+
+        return later if driver == "asyncio" else call
+
+    try:
+        if driver == "asyncio":
+            asyncio.run(adrive(running, prepare, concurrency=4, journal=journal))
+        else:
+            drive(running, prepare, concurrency=4 if driver == "threads" else 1, journal=journal)
+    finally:
+        journal.close()
+    return made[0]
+
+
+@pytest.mark.parametrize("driver", ["threads, one call", "threads", "asyncio"])
+@pytest.mark.parametrize("by_code", [0, 2])
+@pytest.mark.parametrize(
+    ("controller", "at_once"),
+    [(DFS(), 1), (Beam(width=2, branching=3), 1), (BestFirst(open=2), 1), (Climbers(count=6), 4)],
+)
+def test_a_run_crashed_at_any_reply_resumes_to_a_whole_run(
+    tmp_path: Path, driver: str, by_code: int, controller: Any, at_once: int
+) -> None:
+    """With routines that run at once, node ids hang on the order of replies: the journal has that order."""
+
+    def fresh() -> tuple[Search[Any, Any], Digits]:
+        world = Digits(5, flaky=0.1, unread=0.1)
+        return search(controller, world, closing=lambda best: True, at_once=at_once), world
+
+    total, crash = 0, 0
+    while True:
+        path = tmp_path / f"{crash}"
+        (first, world), crashed = fresh(), False
+        try:
+            total = driven(driver, first, world, Journal(path, HEADER), crash, by_code)
+        except Crash:
+            crashed = True
+        paid = sum("usage" in line for line in lines(path)[1:])
+        resumed, world = fresh()
+        made = driven(driver, resumed, world, Journal(path, HEADER), None, by_code)
+        assert resumed.done
+        assert isinstance(resumed.closed, Answered | Failed | Unread)
+        assert made + paid == resumed.spent.calls  # nothing on disk is paid for again
+        # Told once more, from the disk alone, it is the same run.
+        again, world = fresh()
+        assert driven(driver, again, world, Journal(path, HEADER), None, by_code) == 0
+        assert shot(again) == shot(resumed)
+        if at_once == 1:
+            plain, world = fresh()
+            driven(
+                "threads, one call", plain, world, Journal(tmp_path / f"plain-{crash}", HEADER), None, by_code
+            )
+            assert shot(resumed)[0] == shot(plain)[0]
+        if not crashed:
+            break
+        crash += 3
+    assert total > 0
+
+
+def test_a_run_that_crashed_in_its_closing_call_makes_that_call_again(tmp_path: Path) -> None:
+    world = Letters({"": "ab"})
+
+    def fresh() -> Search[Any, Any]:
+        return Search(Beam(max_depth=1), "", step=world.step, closing=lambda best: True)
+
+    def answer(request: Request, tree: Tree[Any, Any]) -> Any:
+        if isinstance(request, Answer) and not again:
+            raise Crash
+        return world.answer(request, tree)
+
+    again = False
+    journal = Journal(tmp_path / "journal", HEADER)
+    with pytest.raises(Crash):
+        run(fresh(), answer, journal=journal)
+    journal.close()
+    again, journal = True, Journal(tmp_path / "journal", HEADER)
+    world.asked.clear()
+    result = run(fresh(), answer, journal=journal)
+    assert (world.asked, result.answer, result.spent.calls) == (["answer a"], {"answer": "a"}, 4)
+
+
+@pytest.mark.parametrize("controller", [DFS(), Beam(width=2, branching=3), BestFirst(open=2)])
+def test_a_larger_budget_goes_on_and_its_closing_call_is_about_its_own_best_node(
+    tmp_path: Path, controller: Any
+) -> None:
+    def fresh(calls: int) -> tuple[Search[Any, Any], Digits]:
+        world = Digits(7, unread=0.2)
+        return search(controller, world, calls=calls, closing=lambda best: True), world
+
+    made = answers = 0
+    for calls in (3, 6, 11, 200):
+        running, world = fresh(calls)
+        journal = Journal(tmp_path / "journal", HEADER)
+        answers += driven("threads, one call", running, world, journal, None, 0) > 0
+        made = sum(line["ask"][0] != "answer" for line in lines(tmp_path / "journal")[1:])
+        assert running.closed is not None
+    whole, world = fresh(200)
+    driven("threads, one call", whole, world, Journal(tmp_path / "other", HEADER), None, 0)
+    assert shot(running) == shot(whole)
+    assert made == whole.spent.calls - 1  # each other call was paid for once
+    assert answers == 4  # the closing calls of four runs
+
+
+def test_a_smaller_budget_reads_as_much_as_it_may_spend(tmp_path: Path) -> None:
+    world = Letters({"": "abc", "a": "d", "b": "e", "c": "f"})
+    journaled(tmp_path / "journal", world)
+    world.asked.clear()
+    small = journaled(tmp_path / "journal", world, budget=Budget(calls=3))
+    assert (world.asked, small.spent.calls, small.ended) == ([], 3, Ended.CALLS)
+
+
+def test_a_resumed_run_asks_again_what_a_purse_refused(tmp_path: Path) -> None:
+    world = Letters({"": "ab"})
+    journal = Journal(tmp_path / "journal", HEADER)
+
+    def poor(ask: Ask, tree: Tree[Any, Any]) -> Callable[[], Reply]:
+        return lambda: Reply(Refused("cost")) if ask.id == 1 else Reply(world.answer(ask.request, tree))
+
+    result = drive(Search(Beam(max_depth=1), "", step=world.step), poor, concurrency=1, journal=journal)
+    journal.close()
+    assert (result.ended, result.status) == (Ended.COST, SearchStatus.UNVERIFIED)
+    world.asked.clear()
+    resumed = Search(Beam(max_depth=1), "", step=world.step)
+    run(resumed, world.answer, journal=Journal(tmp_path / "journal", HEADER))
+    assert (world.asked, resumed.ended) == (["rate a"], Ended.SEARCHED_OUT)
+
+
+def test_replies_of_code_are_marked_and_worked_out_again(tmp_path: Path) -> None:
+    def fresh(world: Letters, journal: Journal) -> Any:
+        def prepare(ask: Ask, tree: Tree[Any, Any]) -> Reply:
+            outcome = world.answer(ask.request, tree)
+            if isinstance(outcome, Proposed):  # legal moves, of a type that JSON has not
+                return Reply(Proposed(tuple((a, 1) for a in outcome.actions)), Usage(0), by_code=True)
+            return Reply(outcome)
+
+        running = Search(Beam(max_depth=2), "", step=lambda state, move: world.step(state, move[0]))
+        result = drive(running, prepare, journal=journal)
+        journal.close()
+        return result
+
+    first, second = (Letters({"": "ab", "a": "c"}, {"a": 3.0}) for _ in range(2))
+    result = fresh(first, Journal(tmp_path / "journal", HEADER))
+    written = lines(tmp_path / "journal")
+    assert written[1] == {"ask": ["propose", 0, 5, 0, 0], "attempt": 0, "code": True}
+    again = fresh(second, Journal(tmp_path / "journal", HEADER))
+    assert second.asked == ["propose ", "propose a", "propose b"]  # no rating
+    assert [(n.action, n.state, n.value) for n in again.tree] == [
+        (n.action, n.state, n.value) for n in result.tree
+    ]
+    assert lines(tmp_path / "journal") == written
+
+
+def test_usage_and_records_come_back(tmp_path: Path) -> None:
+    record = {"model": "m", "text": "sure", "usage": {"total_tokens": 7}, "cost": 0.25}
+    journal = Journal(tmp_path / "journal", HEADER)
+    journal.write(
+        Ask(0, Rate((1,)), attempt=2), Reply(Rated((20.0,), ("sure",)), Usage(1, 7, 0.25, 1.5), [record])
+    )
+    journal.close()
+    ((key, reply),) = Journal(tmp_path / "journal", HEADER).recorded
+    assert key == (Rate((1,)), 2)
+    assert reply == Reply(Rated((20.0,), ("sure",)), Usage(1, 7, 0.25, 1.5), [record])
+
+
+def test_a_replay_is_observed_like_a_run(tmp_path: Path) -> None:
+    world, seen = Letters({"": "ab"}), []
+    journaled(tmp_path / "journal", world)
+    run(
+        Search(Beam(max_depth=2), "", step=world.step),
+        world.answer,
+        journal=Journal(tmp_path / "journal", HEADER),
+        observe=lambda event: seen.append(event.ask.request),
+    )
+    assert seen == [Propose(0, 5), Rate((1,)), Rate((2,)), Propose(1, 5), Propose(2, 5)]
