@@ -1,0 +1,334 @@
+"""Who proposes: a model at once or in samples, the task's moves, functions, coroutine functions, modules."""
+
+from __future__ import annotations
+
+import asyncio
+
+import dspy
+import pytest
+
+from engines import Engine, lm, response
+from puzzle24 import KINDS, PATH, PUZZLE, STEPS, call, drivers, engine, script
+from thoughtree import DFS, Beam, Game24, NodeStatus, SearchStatus, TreeOfThoughts
+
+
+def flat(**knobs):
+    """One level of a free-text search that nobody rates and nobody closes."""
+    controller = knobs.pop("controller", Beam(branching=3, max_depth=1))
+    return TreeOfThoughts(
+        "question -> answer", value_fn=lambda inputs, path: 1.0, answer="path", controller=controller, **knobs
+    )
+
+
+def children(found):
+    return [str(n.action) for n in found.search.tree if n.depth == 1]
+
+
+def says(text):
+    return engine(lambda kind, inputs, n: text if isinstance(text, dict) else {"next_thoughts": text})
+
+
+@drivers
+def test_one_call_gives_n_proposals(driver):
+    model = says("1. a\n2. b\n3. c")
+    found = call(flat(), model, driver, question="q")
+    assert (children(found), model.count()) == (["a", "b", "c"], 1)
+    assert model.calls[0].inputs["num_thoughts"] == "3"
+    assert model.calls[0].inputs["search_path"] == "(none yet)"
+
+
+def test_never_more_than_n():
+    assert children(call(flat(), says("1. a\n2. b\n3. c\n4. d\n5. e"), question="q")) == ["a", "b", "c"]
+
+
+def test_all_that_there_are():
+    model = says("\n".join(f"{i}. thought {i}" for i in range(1, 8)))
+    found = call(flat(controller=Beam(branching=None, max_depth=1)), model, question="q")
+    assert len(children(found)) == 7
+    assert not model.calls[0].inputs["num_thoughts"].isdigit()
+
+
+@drivers
+def test_samples_are_as_many_calls_of_one_each(driver):
+    model = engine(lambda kind, inputs, n: {"next_thoughts": f"1. s{n}\n2. and another"})
+    found = call(flat(propose="samples"), model, driver, question="q")
+    assert (sorted(children(found)), model.count()) == (["s1", "s2", "s3"], 3)
+    assert {c.inputs["num_thoughts"] for c in model.calls} == {"1"}
+    assert found.search.spent_by["propose"].calls == 3
+
+
+def test_samples_need_a_number():
+    with pytest.raises(ValueError, match="propose='samples' needs a number of samples: give the controller"):
+        flat(propose="samples", controller=Beam(branching=None))
+    program = flat(propose="samples")
+    with pytest.raises(ValueError, match="propose='samples' needs a number of samples"):
+        call(program, says("a"), question="q", config={"controller": DFS(branching=None)})
+
+
+@drivers
+def test_legal_moves_need_no_model(driver):
+    program = TreeOfThoughts(
+        task=Game24(),
+        propose="moves",
+        controller=Beam(width=None, branching=None),
+        value_fn=lambda inputs, path: 1.0,
+    )
+    found = call(program, None, driver, numbers=PUZZLE)
+    assert found.search.status is SearchStatus.SOLVED
+    assert found.search.spent.calls == 0
+    assert Game24().for_inputs({"numbers": PUZZLE}).check({"answer": found.answer}) is True
+
+
+def test_moves_of_a_task_without_them_are_refused():
+    with pytest.raises(ValueError, match="propose='moves': FreeText does not list its moves"):
+        flat(propose="moves")
+
+
+@drivers
+def test_a_function_proposes(driver):
+    asked = []
+
+    def propose(inputs, node, n):
+        asked.append((inputs["numbers"], node.depth, node.path, node.text, n))
+        return STEPS.get(node.text, [])
+
+    model = engine()
+    program = TreeOfThoughts(task=Game24(), controller=DFS(), propose=propose)
+    found = call(program, model, driver, numbers=PUZZLE)
+    assert found.search.path == PATH
+    assert model.count() == model.count("rate")
+    assert asked[0] == (PUZZLE, 0, (), "4 9 10 13", 3)
+    assert asked[1] == (PUZZLE, 1, ("10-4=6",), "6 9 13", 3)
+    assert "propose" not in found.search.spent_by or found.search.spent_by["propose"].calls == 0
+
+
+def test_a_coroutine_function_is_awaited():
+    async def propose(inputs, node, n):
+        await asyncio.sleep(0)
+        return STEPS.get(node.text, [])
+
+    class Proposer:
+        async def __call__(self, inputs, node, n):
+            return await propose(inputs, node, n)
+
+    for given in (propose, Proposer()):
+        program = TreeOfThoughts(task=Game24(), controller=DFS(), propose=given)
+        assert call(program, engine(), "asyncio", numbers=PUZZLE).search.path == PATH
+        with pytest.raises(TypeError, match=r"is a coroutine function: await program\.acall"):
+            call(program, engine(), numbers=PUZZLE)
+
+
+@drivers
+def test_a_blocking_function_leaves_the_loop_free(driver):
+    """Under asyncio a function runs in a thread of its own: two that wait for each other get there."""
+    from threading import Barrier
+
+    barrier = Barrier(2, timeout=10)
+
+    def propose(inputs, node, n):
+        if node.depth == 1:
+            barrier.wait()
+        return [f"a{node.id}", f"b{node.id}"]
+
+    found = call(
+        flat(propose=propose, controller=Beam(width=2, branching=2, max_depth=2)), None, driver, question="q"
+    )
+    assert not found.search.errors
+
+
+class Steps(dspy.Module):
+    """A proposer of a user's own, with a predictor."""
+
+    def __init__(self):
+        super().__init__()
+        self.ask = dspy.Predict("numbers, search_state -> steps")
+
+    def forward(self, numbers, search_state):
+        return self.ask(numbers=numbers, search_state=search_state)
+
+    async def aforward(self, numbers, search_state):
+        return await self.ask.acall(numbers=numbers, search_state=search_state)
+
+
+class SyncSteps(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.ask = dspy.Predict("numbers, search_state -> steps")
+
+    def forward(self, **inputs):
+        return self.ask(numbers=inputs["numbers"], search_state=inputs["search_state"])
+
+
+def stepping(kind, inputs, n):
+    return (
+        {"steps": script("propose", inputs, n)["next_thoughts"]}
+        if kind == "steps"
+        else script(kind, inputs, n)
+    )
+
+
+@drivers
+@pytest.mark.parametrize(
+    "module",
+    [
+        Steps,
+        SyncSteps,
+        lambda: dspy.Predict("numbers, search_state -> steps"),
+        lambda: dspy.ChainOfThought("numbers, search_state -> steps"),
+    ],
+)
+def test_any_module_proposes(driver, module):
+    model = Engine(stepping, kinds={**KINDS, "steps": "steps"})
+
+    def fn(kind, inputs, n):
+        made = stepping(kind, inputs, n)
+        return {"reasoning": "r", **made} if kind == "steps" else made
+
+    model.fn = fn
+    proposer = module()
+    program = TreeOfThoughts(task=Game24(), controller=DFS(), propose=proposer)
+    found = call(program, model, driver, numbers=PUZZLE)
+    assert found.search.path == PATH
+    assert found.search.spent.calls == model.count()
+    assert model.count("steps") == 4
+    assert program.propose is proposer
+
+
+@drivers
+def test_an_lm_bound_inside_a_module_passes_the_gate(driver):
+    proposer, model = Steps(), engine()
+    inner = Engine(stepping, kinds={"steps": "steps"})
+    bound = lm(inner)
+    proposer.set_lm(bound)
+    program = TreeOfThoughts(task=Game24(), controller=DFS(), propose=proposer, budget=4, concurrency=1)
+    found = call(program, model, driver, numbers=PUZZLE)
+    assert inner.count() + model.count() == found.search.spent.calls == 4
+    assert bound.history == []
+    assert proposer.ask.lm is bound
+
+
+def test_a_module_may_call_as_often_as_it_declares():
+    class Twice(dspy.Module):
+        def __init__(self):
+            super().__init__()
+            self.ask = dspy.Predict("question -> thought")
+
+        def forward(self, question):
+            return dspy.Prediction(thoughts=[self.ask(question=question).thought for _ in range(2)])
+
+    model = engine(lambda kind, inputs, n: {"thought": f"t{n}"})
+    found = call(flat(propose=Twice()), model, question="q")
+    assert model.count() == 1  # one predictor, one call; the second was not reserved
+    assert "declare `calls=k`" in found.search.first_error
+    Twice.calls = 2
+    found = call(flat(propose=Twice()), model, question="q")
+    assert children(found) == ["t2", "t3"]
+    assert found.search.spent.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (("a",), ["a"]),
+        ("1. a\n2. b", ["a", "b"]),
+        ([None, "a", "  ", ""], ["a"]),
+        (dspy.Prediction(reasoning="r", steps="- a\n- b"), ["a", "b"]),
+        (dspy.Prediction(steps=["a", "b", "c", "d"]), ["a", "b", "c"]),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_whatever_a_proposer_gives_is_read(given, read):
+    assert children(call(flat(propose=lambda inputs, node, n: given), None, question="q")) == read
+
+
+def test_a_wrong_proposer_is_the_visible_cause():
+    def propose(inputs, node, n):
+        return inputs["nothing"]
+
+    found = call(flat(propose=propose), None, question="q")
+    assert found.search.status is SearchStatus.FAILED
+    assert found.search.ended == "error"
+    assert "KeyError: 'nothing'" in found.search.first_error
+    assert "in propose" in found.search.first_error  # where
+
+
+@pytest.mark.parametrize("wrong", ["steps", "own", 3, Steps])
+def test_what_is_no_proposer_is_refused(wrong):
+    with pytest.raises(ValueError, match="propose="):
+        flat(propose=wrong)
+
+
+# Replies
+
+
+@drivers
+def test_an_unread_reply_is_asked_again_once(driver):
+    model = engine(lambda kind, inputs, n: {"next_thoughts": "" if n == 1 else "1. a"})
+    found = call(flat(), model, driver, question="q")
+    assert (children(found), model.count()) == (["a"], 2)
+    assert found.search.unread == {"propose": 1}
+    assert found.search.failed == 0
+
+
+def test_a_proposer_that_never_says_anything_ends_the_search():
+    model = says("")
+    found = call(flat(controller=DFS()), model, question="q")
+    assert model.count() == 2
+    assert found.search.status is SearchStatus.FAILED
+    assert found.search.ended == "searched out"
+    assert found.search.tree.root.reason == "the proposals could not be read"
+
+
+def test_an_answer_that_no_rule_allows_ends_too():
+    """Every reply says the same useless thing: each node is expanded once, and then nothing is left."""
+    model = engine(lambda kind, inputs, n: {"next_thoughts": "I would look that up."})
+    found = call(TreeOfThoughts(task=Game24(), controller=DFS()), model, numbers=PUZZLE)
+    assert model.count() <= 2
+    assert found.search.status is SearchStatus.FAILED
+
+
+@drivers
+def test_a_reply_cut_by_the_token_limit_loses_its_last_half_step(driver):
+    def fn(kind, inputs, n):
+        return response("[[ ## next_thoughts ## ]]\n1. whole\n2. Subtract 15 from one of", finish="length")
+
+    found = call(flat(), engine(fn), driver, question="q")
+    assert children(found) == ["whole"]
+
+
+@drivers
+def test_a_reply_cut_before_anything_was_said_gets_more_room(driver):
+    def fn(kind, inputs, n):
+        if n == 1:
+            return response("", finish="length")
+        return response("[[ ## next_thoughts ## ]]\n1. a\n\n[[ ## completed ## ]]")
+
+    model = engine(fn)
+    found = call(flat(), lm(model, max_tokens=100), driver, question="q")
+    assert children(found) == ["a"]
+    assert [c.request.config.max_tokens for c in model.calls] == [100, 200]
+    assert found.search.unread == {"propose": 1}
+
+
+def test_a_reply_that_was_whole_when_the_limit_came_is_whole():
+    def fn(kind, inputs, n):
+        return response("[[ ## next_thoughts ## ]]\n1. a\n2. b\n\n[[ ## completed ## ]]", finish="length")
+
+    assert children(call(flat(), engine(fn), question="q")) == ["a", "b"]
+
+
+@drivers
+def test_siblings_that_say_the_same_are_one(driver):
+    def propose(inputs, node, n):
+        return ["Think.", "think", "other"]
+
+    found = call(flat(propose=propose), None, driver, question="q")
+    assert [n.status for n in found.search.tree if n.depth] == [
+        NodeStatus.OPEN,
+        NodeStatus.DUPLICATE,
+        NodeStatus.OPEN,
+    ]
+    assert found.search.tree[2].reason == 1  # of this node
+    assert found.search.duplicates() == 1
