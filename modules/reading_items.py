@@ -75,11 +75,21 @@ def polish(item: str) -> str:
 
 
 _OPERAND = r"\(?-?[0-9]{1,12}(?:\.[0-9]{1,12})?(?:/[0-9]{1,12})?\)?"
-_STEP = re.compile(
-    rf"({_OPERAND})\s{{0,3}}([-+*/])\s{{0,3}}({_OPERAND})\s{{0,3}}=\s{{0,3}}({_OPERAND})"
-    r"[\s.,;:|(\[→>–—-]{0,8}(?:and\s|so\s|with\s|the\s|now\s|numbers?\s|remaining\s|new\s){0,4}"
-    r"(?:left|remaining|remain|leaves|leaving)(?:\snumbers|\sover)?(?:\sare)?\s?[:=]?\s?[\[({]?\s?"
-    rf"({_OPERAND}(?:[\s,;]{{1,3}}(?:and\s)?{_OPERAND}){{0,12}})[\])}}.\s]*",
+_SUM = rf"({_OPERAND})\s{{0,3}}([-+*/])\s{{0,3}}({_OPERAND})\s{{0,3}}=\s{{0,3}}({_OPERAND})"
+_NUMBERS = rf"{_OPERAND}(?:[\s,;]{{1,3}}(?:and\s)?{_OPERAND}){{0,12}}"
+_FILLER = r"(?:and|so|with|which|now|we|are|have|has|us|the|this|new|numbers?|remaining)"
+_LINK = rf"[\s.,;:|→=>–—-]{{0,8}}(?:{_FILLER}\s){{0,6}}"
+_LEFT = r"(?:left|remaining|remain|leaves|leaving|state)(?:\snumbers|\sover|\sus|\swith|\sare){0,3}"
+# In brackets or after a colon it is a form, and the rest of the item is talk. Else it must be the whole item.
+_FORM = re.compile(
+    rf"{_SUM}{_LINK}"
+    rf"(?:[\[({{]\s?{_LINK}{_LEFT}\s?[:=]?\s?[\[({{]?\s?({_NUMBERS})\s?[\])}}]{{1,2}}|"
+    rf"{_LEFT}\s?[:=]\s?[\[({{]?\s?({_NUMBERS})[\])}}]?(?=\s*\Z|\s?[.;]))",
+    re.IGNORECASE,
+)
+_PROSE = re.compile(
+    rf"{_SUM}{_LINK}[\[({{]?"
+    rf"(?:{_LEFT}\s({_NUMBERS})|({_NUMBERS})\s?(?:left|remain|remaining)(?:\sover)?)[\])}}]?\.?",
     re.IGNORECASE,
 )
 
@@ -87,20 +97,20 @@ _STEP = re.compile(
 def equation(text: str) -> str:
     """Arithmetic in plain signs; a step that says what is left in one form: `8 - 5 = 3 (left: 3 3 8)`.
 
-    Prose around such a step goes, for the step says it all. Any other text is returned as it was.
+    Any other text is returned as it was.
     """
     text = arithmetic(text)
     if len(text) > 400 or "=" not in text:
         return text
-    bare = re.sub(r"[`$]|\\[()]", "", unbold(text))
-    found = _STEP.search(bare)
+    bare = re.sub(r"[`$]|\\[()]", "", unbold(text)).strip()
+    found = _FORM.search(bare) or _PROSE.fullmatch(bare)
     if not found:
         return bare if re.fullmatch(r"[0-9\s.+\-*/()=]{1,200}", bare) else text
     if bare[: found.start()].rstrip()[-1:] in set("0123456789+-*/=)("):  # the tail of a longer formula
         return text
-    a, sign, b, c = (found[k].strip("()") if k != 2 else found[k] for k in range(1, 5))
-    left = " ".join(re.findall(r"-?[0-9][0-9./]*", found[5]))
-    return f"{a} {sign} {b} = {c} (left: {left.rstrip('.')})"
+    a, sign, b, result = (part.strip("()") for part in found.group(1, 2, 3, 4))
+    left = (number.rstrip(".") for number in re.findall(r"-?[0-9][0-9./]*", found[5] or found[6]))
+    return f"{a} {sign} {b} = {result} (left: {' '.join(left)})"
 
 
 def is_step(text: str) -> bool:

@@ -56,8 +56,10 @@ def number(text: str | None, low: float, high: float) -> Reading | None:
 
     In this order: the first complete JSON object; a labelled score, a final one before others, else the
     last; the only share (`8/10`) at the end of a clause; a number that is all of the reply or begins it; a
-    field such as `Value:`; a sentence that rates; a number alone on its line. `80%`, `8/10` and a number on a scale that
-    the reply names are rescaled. Raises ValueError unless low < high.
+    field such as `Value:`; a sentence that rates; a number alone on its line.
+
+    `80%`, `8/10` and a number on a scale that the reply names are rescaled.
+    Raises ValueError unless low < high.
     """
     if not low < high:
         raise ValueError(f"low must be below high, got low={low!r} and high={high!r}")

@@ -70,11 +70,12 @@ def inline(line: str) -> list[str] | None:
 
 
 def _run(line: str, marks: list[re.Match[str]], strict: bool) -> list[re.Match[str]]:
-    """The marks that count 1, 2, 3, ..; strict: each but the first after a stop."""
+    """The marks that count 1, 2, 3, ..; strict: each but the first after a stop, or a word (`Step 2:`)."""
     run: list[re.Match[str]] = []
     for mark in marks:
         place = ordinal(next(group for group in mark.groups() if group))
-        stopped = not run or not strict or _STOP.search(line[max(0, mark.start() - 8) : mark.start()])
+        before = line[max(0, mark.start() - 8) : mark.start()]
+        stopped = not run or not strict or mark[0][:4].istitle() or _STOP.search(before)
         if place == len(run) + 1 and stopped:
             run.append(mark)
     return run

@@ -24,8 +24,8 @@ _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|nor|hardly|unless|if|whether|no longer)\b|n['’]t\b", re.IGNORECASE
 )
 _LINK = (
-    r"(?:\A|\b(?:is|are|as|be|it['’]s|that['’]s|looks|seems|remains|state|so|thus|hence|therefore|verdict|answer|say|deem(?:ed)?|"
-    r"call|judged?|rated?|consider(?:ed)?|but|a|an)|[:=>→?,–—-])\s?[\"'(]?"
+    r"(?:\A|\b(?:is|are|as|be|it['’]s|that['’]s|looks|seems|remains|state|so|thus|hence|therefore|verdict|answer|say|"
+    r"deem(?:ed)?|call|judged?|rated?|consider(?:ed)?|but|a|an)|[:=>→?,–—-])\s?[\"'(]?"
 )
 
 
@@ -33,7 +33,7 @@ class _Labels:
     """The patterns for one choice of labels."""
 
     def __init__(self, labels: tuple[str, ...]) -> None:
-        self.names = {_fold(label): label for label in labels}
+        self.names = {_fold(label): label for label in labels if label.strip()}
         spelled = sorted(map(re.escape, self.names), key=len, reverse=True)
         one = rf"(?<![\w-])({'|'.join(spelled)})(?![\w]|-\w)"
         another = rf"(?!\s*[,;]?\s*(?:{'|'.join(spelled)})(?!\w))"

@@ -15,7 +15,7 @@ NOUN = (
     r"attempt|response|assistant|no\.)"
 )
 _ORDINALS = {"first": 1, "former": 1, "second": 2, "latter": 2, "third": 3, "fourth": 4, "fifth": 5}
-_OPEN, _CLOSE = r"[#(\[\"']{0,2}", r"[)\]\"']{0,2}"
+_OPEN, _CLOSE = r"[#(\[{\"']{0,2}", r"[)\]}\"']{0,2}"
 # A bare letter is a name in capitals, and only where no noun follows: `A good step` names none.
 _NAME = re.compile(
     rf"(?i:\b(?:the )?{NOUN}\s?){_OPEN}(?P<labelled>[0-9]{{1,2}}|[A-Za-z])\b(?![./,]?[0-9]){_CLOSE}"
