@@ -6,6 +6,7 @@ has a rating: a missing one must not shift the others onto their neighbours.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -97,8 +98,7 @@ def _in_lines(said: str) -> dict[int, list[str]]:
     for line in lines:
         header = pattern.match(line)
         if header:
-            label = header["label"]
-            place = int(label) if label.isdigit() else ord(label.upper()) - ord("A") + 1
+            place = _number_of(header["label"])
             found.setdefault(place, []).append(line[header.end() :].strip())
         elif place is not None and line:
             found[place][-1] += "\n" + line
@@ -112,11 +112,13 @@ def _parts(line: str) -> list[str]:
     cuts = [0] + [cut.end() for cut in _NEXT.finditer(line)] + [len(line)]
     parts = [line[a:b].strip(" ,;|") for a, b in pairwise(cuts)]
     marks = [_HEADER.match(part) or _LINE.match(part) for part in parts]
-    labels = [mark["label"].upper() for mark in marks if mark]
-    run = [
-        chr(ord(labels[0]) + k) if labels[0].isalpha() else str(int(labels[0]) + k) for k in range(len(parts))
-    ]
-    return parts if labels == run else [line]
+    places = [_number_of(mark["label"]) for mark in marks if mark]
+    runs = len(places) == len(parts) and all(b == a + 1 for a, b in pairwise(places))
+    return parts if runs else [line]
+
+
+def _number_of(label: str) -> int:
+    return int(label) if label.isdecimal() else ord(label.upper()) - ord("A") + 1
 
 
 # -- JSON
@@ -159,26 +161,9 @@ def _labelled(value: Value) -> tuple[int, str] | None:
 
 def _place(key: str) -> int | None:
     found = re.fullmatch(rf"\s*(?i:{NOUN}[\s_-]?)?[#(\[]?(?P<label>[0-9]{{1,3}}|[A-Z])[)\]:.]?\s*", key)
-    if not found:
-        return None
-    return int(found["label"]) if found["label"].isdigit() else ord(found["label"]) - ord("A") + 1
+    return _number_of(found["label"]) if found else None
 
 
 def _text(value: Value) -> str:
     """A value as a reply of its own."""
-    if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(
-                f'"{key}": {_text(part) if not isinstance(part, str) else _quote(part)}'
-                for key, part in value.items()
-            )
-            + "}"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    return "null" if value is None else repr(value) if isinstance(value, float) else str(value)
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -12,18 +12,17 @@ from .reading_items import empty, polish
 from .reading_lines import Line, lines
 from .reading_objects import proposals
 from .reading_plain import CLOSER, inline, plain_items
-from .reading_text import body
+from .reading_text import bodies
 
 
 def items(text: str | None, n: int | None = None) -> list[str]:
     """The proposals in a reply, in order: no blank one, none twice, at most `n`. Unreadable: []."""
-    said = body(text)
-    found = proposals(said, _listed)
-    if found is None:
-        found = _listed(said, n)
     distinct: dict[str, str] = {}
-    for item in found:
-        if not empty(item):
+    for said in bodies(text):
+        found = proposals(said, _listed)
+        for item in _listed(said, n) if found is None else found:
+            if empty(item):
+                continue
             distinct.setdefault(" ".join(item.casefold().split()).rstrip(" .;,!"), item)
     return list(distinct.values())[:n]
 
@@ -34,7 +33,7 @@ _ESCAPED = re.compile(r"\\n\s?(?:[0-9]{1,2}[.)]|[-*•])\s")
 def _listed(text: str, n: int | None = None) -> list[str]:
     if "\n" not in text and _ESCAPED.search(text):  # encoded twice
         text = text.replace("\\n", "\n")
-    said = lines(text)
+    said = lines(_TURN.sub("\n", text) if _REASONED.search(text) else text)
     found = _acts(said)
     if found is None:
         kinds = _kinds(said)
@@ -48,6 +47,8 @@ def _listed(text: str, n: int | None = None) -> list[str]:
 
 _OBSERVATION = re.compile(r"\W{0,3}(?:observation|obs)\s?[0-9]{0,3}\s?:", re.IGNORECASE)
 _ACTION = re.compile(r"\W{0,3}action\s?[0-9]{0,3}\s?[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
+_REASONED = re.compile(r"^\W{0,3}(?:Thought|Reasoning|Reason)\s?[0-9]{0,3}\W{0,3}:", re.MULTILINE)
+_TURN = re.compile(r"(?<=\S)[ \t](?=[*_]{0,2}(?:Action|Observation)\s?[0-9]{0,3}[*_]{0,2}:)")
 _REASON = re.compile(r"\W{0,3}(?:thought|reasoning|reason)\s?[0-9]{0,3}\s?[*_]{0,2}:", re.IGNORECASE)
 
 

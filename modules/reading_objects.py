@@ -18,7 +18,7 @@ _ITEM_KEYS = (
 )  # fmt: skip
 _LEFT_KEYS = ("left", "remaining", "numbers_left", "remaining_numbers")
 _ARGUMENT_KEYS = ("action_input", "input", "argument")
-_LABEL_KEY = re.compile(r"(?:[a-z]{1,12}[ _-]?)?(?:[0-9]{1,3}|[a-z])", re.IGNORECASE)
+_LABEL_KEY = re.compile(r"(?:[a-z]{1,12}[ _-])?[a-z]|(?:[a-z]{1,12}[ _-]?)?[0-9]{1,3}", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“'][^\n]{1,4000}[\"”']")
 
 
@@ -32,8 +32,9 @@ def proposals(text: str, listed: Callable[[str], list[str]]) -> list[str] | None
     for value, start, end in values(text, whole=False):
         if not _stands_alone(text, value, start, end):
             continue
-        found += [polish(part) for part in _flatten(value, listed)]
-        if not isinstance(value, dict) or (len(found) != 1 and end != len(text)):
+        parts = [polish(part) for part in _flatten(value, listed)]
+        found += parts
+        if not isinstance(value, dict) or len(parts) != 1:
             return found
     if found:
         return found

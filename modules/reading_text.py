@@ -80,6 +80,13 @@ def block(text: str | None) -> str:
     return _BLANK_LINES.sub("", found[-1][1], count=1) if found else ""
 
 
+def bodies(text: str | None) -> list[str]:
+    """The answering fields that make one list: all of `step_1`, `step_2`, ..; else the last."""
+    found = _answers(visible(text))
+    numbered = len(found) > 1 and all(name[-1:].isdecimal() for name, _ in found)
+    return [body.strip() for _, body in (found if numbered else found[-1:])]
+
+
 def body(text: str | None) -> str:
     """The same without the white space around it: what lists are read from."""
     return block(text).strip()

@@ -58,7 +58,8 @@ class _Scanner:
             raise _Cut
         if number := _NUMBER.match(self.text, self.position):
             self.position = number.end()
-            return float(number[0])
+            read = float(number[0])
+            return read if abs(read) < float("inf") else None
         if word := _WORD.match(self.text, self.position):
             self.position = word.end()
             return {"true": True, "false": False}.get(word[0].lower())  # NaN and infinity are no value: None

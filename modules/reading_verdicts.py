@@ -39,10 +39,10 @@ class _Labels:
         another = rf"(?!\s*[,;]?\s*(?:{'|'.join(spelled)})(?!\w))"
         self.first = re.compile(rf"\W{{0,6}}{_DEGREE}{one}{_OTHER}{another}")
         self.field = re.compile(
-            rf".{{0,120}}\b{_KEY}\b[^:=\n]{{0,40}}(?:[:=→>]|\bis\b|\s[-–—])[\s\"'(\[]{{0,4}}{_DEGREE}{one}{_OTHER}"
+            rf"\b{_KEY}\b[^:=\n]{{0,40}}(?:[:=→>]|\bis\b|\s[-–—])[\s\"'(\[]{{0,4}}{_DEGREE}{one}{_OTHER}"
             rf"{another}"
         )
-        self.tail = re.compile(rf".{{0,2000}}[:=>→]\s{{0,3}}[\"'(\[]?{_DEGREE}{one}[\s.!)\]\"']*")
+        self.tail = re.compile(rf"[:=>→]\s{{0,3}}[\"'(\[]?{_DEGREE}{one}[\s.!)\]\"']*\Z")
         self.ends = re.compile(rf"{one}\Z")
         self.last = re.compile(rf"{_LINK}{_DEGREE}{one}[\s.!)\"']*\Z")
 
@@ -81,8 +81,8 @@ def _line(lines: list[str], known: _Labels) -> str | None:
     for line in reversed(lines):
         if (alone := _bare(line)) in known.names:
             return alone
-        if field := known.field.match(line) or known.tail.fullmatch(line):
-            return field[1]
+        if fields := known.field.findall(line) or known.tail.findall(line):
+            return str(fields[-1])
     return None
 
 

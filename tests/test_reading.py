@@ -69,6 +69,7 @@ WORDS = ["sure", "likely", "impossible"]
         '{"1": "measure the base", "2": "double the height"}',
         '[{"step": "measure the base", "why": "size"}, {"step": "double the height", "why": "area"}]',
         '{"step": "measure the base"}\n{"step": "double the height"}',
+        '{"step": "measure the base"}\n{"step": "measure the base"}\n\n{"step": "double the height"}',
         '{"thoughts": "1. measure the base\\n2. double the height"}',
         '```json\n{"ideas": ["measure the base", "double the height"]}\n```\nDone.',
         'Ideas: ["measure the base", "double the height"]',
@@ -97,7 +98,8 @@ def test_every_shape_of_a_list_gives_the_same_items(reply):
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "  \n ", None, "...", "None", "N/A", "[]", "{}", "- \n- ", "1.\n2.",
+        "", "  \n ", None, "...", "None", "N/A", "[]", "{}", '{"error": null}', '{"steps": []}',
+        '[{"id": 1}]', "- \n- ", "1.\n2.",
         "<think>1. all of it is thought",
         "I'm sorry, but I can't help with that.", "There are no legal moves.", "[[ ## completed ## ]]",
     ],
@@ -127,6 +129,8 @@ def test_a_reply_without_a_proposal_gives_none(reply):
         ("1. one\n\nWhy one.\n\n2. two\n\nWhy two.", ["one Why one.", "two Why two."]),
         ("Sums:\n1. a plus b\n\nProducts:\n2. a times b", ["a plus b", "a times b"]),
         ("Thought: it is on top.\nAction: lift it", ["lift it"]),
+        ("Thought 1: it is on top. Action 1: lift it Observation 1: done", ["lift it"]),
+        ("[[ ## step_1 ## ]] lift [[ ## step_2 ## ]] drop [[ ## completed ## ]]", ["lift", "drop"]),
         ("- Search[a, b]\n- Lookup[c]", ["Search[a, b]", "Lookup[c]"]),
         ("['don't stop', 'go on']", ["don't stop", "go on"]),
         ('{"action": "Search", "action_input": "Rome"}', ["Search[Rome]"]),
@@ -192,6 +196,7 @@ def test_operators_of_arithmetic():
         "Judgement:\nlikely", "Choices: sure/likely/impossible\nVerdict: likely",
         "sure\nlikely\nimpossible\n\nlikely",
         "So I would rate this as likely.", "It is impossible to tell, but I would call this: likely",
+        "Reasoning: " + "it is near, " * 30 + "so Verdict: likely, I think.",
         "Sure, I can rate that.\n\nVerdict: likely", "Sure! Here it is: likely", "Can it be done? Likely",
         '{"judgement": "likely"}', '```json\n{"why": "near", "verdict": "Likely"}\n```', "\\boxed{likely}",
         "<think>sure</think>likely", "sure, hm\n</think>\nlikely", "<answer>likely</answer>",
@@ -499,7 +504,10 @@ def test_clean_text(reply, expected):
 def _shared(name):
     folder = Path(os.environ.get("THOUGHTREE_SHARED") or Path(__file__).parents[2] / "shared")
     path = folder / "replies" / name
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    if not path.is_file():
+        reason = f"{path} is absent: set THOUGHTREE_SHARED to the folder that holds replies/"
+        return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="absent")]
+    return [pytest.param(entry, id=entry["id"]) for entry in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def _legal_steps(steps, given):
@@ -551,11 +559,11 @@ def _rating(entry):
     return reading.verdict(reply, scale.split("|"))
 
 
-@pytest.mark.parametrize("entry", _shared("propose.json"), ids=lambda entry: entry["id"])
+@pytest.mark.parametrize("entry", _shared("propose.json"))
 def test_recorded_proposals(entry):
     assert _proposals(entry) == (entry["expected"] or [])
 
 
-@pytest.mark.parametrize("entry", _shared("rate.json"), ids=lambda entry: entry["id"])
+@pytest.mark.parametrize("entry", _shared("rate.json"))
 def test_recorded_ratings(entry):
     assert _rating(entry) == entry["expected"]
