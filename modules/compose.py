@@ -19,7 +19,7 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
         raise ValueError(
             "signature=None: give one, as in TreeOfThoughts('question -> answer'), or a task that has one"
         )
-    made: type[dspy.Signature] = dspy.Signature(found) if isinstance(found, str) else found
+    made: type[dspy.Signature] = _parsed(found) if isinstance(found, str) else found
     if not (isinstance(made, type) and issubclass(made, dspy.Signature)):
         raise TypeError(
             f"signature={signature!r}: must be a string like 'question -> answer' or a dspy.Signature class"
@@ -36,6 +36,14 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
             raise ValueError(
                 f"signature: the output field {name!r} hides the prediction's own {name}; rename it"
             )
+    return made
+
+
+def _parsed(text: str) -> type[dspy.Signature]:
+    try:
+        made: type[dspy.Signature] = dspy.Signature(text)
+    except (TypeError, SyntaxError, IndexError) as error:  # of a field named `signature`, among others
+        raise ValueError(f"signature={text!r}: DSPy cannot build it ({error})") from error
     return made
 
 

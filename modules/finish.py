@@ -11,7 +11,7 @@ import dspy
 from dspy.adapters.utils import annotation_allows_none
 
 from ..search.protocol import Answered, Illegal, Stepped, Unread
-from ..search.tree import Node
+from ..search.tree import Node, NodeStatus
 from ..tasks import stepping
 from .answer import from_text, typed
 from .reward import Reward
@@ -30,24 +30,26 @@ class Finisher:
     @property
     def may_call(self) -> bool:
         """Whether an answer of this program may need a closing call."""
-        return self.mode == "lm" or (self.mode == "auto" and not self.task.has("answer"))
+        return closes(self.mode, self.user, self.task)
 
     def needs_call(self, node: Node[Any, Any]) -> bool:
-        return self.mode == "lm" or (self.mode == "auto" and self.fields(node) is None)
+        """Whether a field is left that only a model can fill."""
+        return self.mode == "lm" or (self.mode == "auto" and len(self.known(node)) < len(self.user.output_fields))
 
-    def fields(self, node: Node[Any, Any]) -> dict[str, Any] | None:
+    def known(self, node: Node[Any, Any]) -> dict[str, Any]:
         """The output fields that code can tell: the node's own, the task's, or what its last step states."""
         if node.answer is not None:
             return node.answer
-        if node.state is None or not node.id:
-            return None
+        if node.state is None or not (node.id or node.status is NodeStatus.SOLVED):
+            return {}
         found = self.task.answer(node.state)
         if self.task.has("answer"):
-            known = {name: _as_type(self.user, name, found.get(name)) for name in self.user.output_fields}
-            return known if found else None
+            return {name: _as_type(self.user, name, found[name]) for name in self.user.output_fields if name in found}
+        if not node.id:
+            return {}
         # Free text: what the last thought states, if it fits the one output field.
         stated = stepping.marked_answer(self.task.show(node.action)) or next(iter(found.values()), None)
-        return from_text(self.user, stated) if stated else None
+        return (from_text(self.user, stated) if stated else None) or {}
 
     def candidate(self, path: list[str]) -> dict[str, Any]:
         """Fields for a candidate that nobody turned into an answer: its text where that fits the type."""
@@ -84,9 +86,9 @@ class Finisher:
             observation=feedback,
         )
 
-    def read(self, prediction: Any) -> Answered | Unread:
-        """A model's answer, judged. Unread where a field is missing that must be there."""
-        fields = {name: prediction.get(name) for name in self.user.output_fields}
+    def read(self, prediction: Any, known: Mapping[str, Any]) -> Answered | Unread:
+        """A model's answer, but for what code knows better, judged. Unread where a field is missing."""
+        fields = {name: known.get(name, prediction.get(name)) for name in self.user.output_fields}
         for name, info in self.user.output_fields.items():
             if fields[name] is None and not annotation_allows_none(info.annotation):
                 return Unread(str({name: value for name, value in fields.items() if value is not None}))
@@ -113,6 +115,17 @@ class Finisher:
             verified = score >= self.reward.threshold
             rule = None if verified else f"its reward is under {self.reward.threshold:g}"
         return Answered(fields, verified, rule, score, feedback)
+
+
+def closes(mode: str, user: type[dspy.Signature], task: Any) -> bool:
+    """Whether code can leave a field open. A task that answers fills the outputs of its own signature."""
+    if mode != "auto":
+        return mode == "lm"
+    if not task.has("answer"):
+        return True
+    own = task.signature
+    filled = user if own is None else dspy.Signature(own) if isinstance(own, str) else own
+    return not set(user.output_fields) <= set(filled.output_fields)
 
 
 def _as_type(user: type[dspy.Signature], name: str, value: Any) -> Any:

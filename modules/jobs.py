@@ -83,7 +83,7 @@ class Jobs:
         if isinstance(request, Rate):
             return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
         if isinstance(request, Answer):
-            return self._answer(request, ask.attempt, view(tree, request.node, self.task))
+            return self._answer(request, ask.attempt, tree)
         assert isinstance(request, Step)
         return self._step(request, tree)
 
@@ -152,12 +152,13 @@ class Jobs:
             fn, (dict(self.inputs), nodes), lambda given: own.rated_by_function(given, count, _name(fn))
         )
 
-    def _answer(self, request: Answer, attempt: int, node: NodeView) -> Job:
+    def _answer(self, request: Answer, attempt: int, tree: Tree[Any, Any]) -> Job:
         role, finisher = self.program.answer, self.finisher
-        fields = {**self.inputs, **role.render(node)}
+        fields = {**self.inputs, **role.render(view(tree, request.node, self.task))}
+        known = finisher.known(tree[request.node]) if self.plan.answer == "auto" else {}
         extra = finisher.reward.calls if finisher.reward is not None else 0
         return self._role(
-            request, attempt, role, self.program.answer_lm, fields, read=finisher.read, extra=extra
+            request, attempt, role, self.program.answer_lm, fields, read=lambda given: finisher.read(given, known), extra=extra
         )
 
     def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from . import adapter
+from .finish import closes
 from .own import calls_of
 from .roles import rating_of
 
@@ -25,7 +26,7 @@ def calls_by_role(
     proposals = expansions * (branching if plan.propose == "samples" else 1)
     ratings = requests(program, expansions, evaluations, branching)
     cheap = each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate)
-    closing = plan.answer == "lm" or (plan.answer == "auto" and not program.task.has("answer"))
+    closing = closes(plan.answer, program.signature, program.task)
     found = {
         "propose": proposals * calls_of(program.propose_fn or program.propose, each),
         "rate": ratings * calls_of(program.value_fn or program.rate_fn or program.rate, each),

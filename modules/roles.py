@@ -9,6 +9,7 @@ import dspy
 from ..search import Rating
 from ..tasks import FreeText
 from .answer import Answer
+from .finish import closes
 from .plan import Plan
 from .propose import Propose
 from .rate import MODES, Mode, Rate
@@ -30,8 +31,7 @@ def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Mo
     elif plan.rate in MODES:
         mode = cast("Mode", plan.rate)
         found["rate"] = Rate(signature, mode=mode, scale=plan.scale, notes=notes, shows_state=shows_state)
-    closes = plan.answer == "lm" or (plan.answer == "auto" and not task.has("answer"))
-    if closes or plan.first == "answer":
+    if plan.first == "answer" or closes(plan.answer, signature, task):
         found["answer"] = Answer(signature, notes=notes)
     return found
 

@@ -115,6 +115,7 @@ class Session:
             sampled=plan.propose == "samples",
             first=plan.first == "answer",
             closing=finisher.needs_call if finisher.may_call else None,
+            solved=stepping.checks_goal(task) and stepping.solves(task, root),
         )
 
     # ---- running it
@@ -250,8 +251,8 @@ class Session:
         if result.answer is not None and refused is None:
             found: dict[str, Any] | None = result.answer
         else:
-            known = None if self.plan.answer == "path" else self.finisher.fields(result.best)
-            found = refused if known is None else known
+            known = {} if self.plan.answer == "path" else self.finisher.known(result.best)
+            found = {**(refused or {}), **known} or None
         if found is None:
             found = self.finisher.candidate(
                 [self.task.show(n.action) for n in result.tree.path(result.best)[1:]]

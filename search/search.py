@@ -41,7 +41,7 @@ from .protocol import (
 )
 from .rating import Rating
 from .result import SearchResult
-from .tree import DUPLICATE, FAILED, A, Node, S, Tree
+from .tree import DUPLICATE, FAILED, SOLVED, A, Node, S, Tree
 
 # A routine yields a batch of requests and is resumed once all are answered and applied. It may return why the
 # search ends with it; None: the next routine goes on, and after the last one the search is searched out.
@@ -93,6 +93,15 @@ class ProtocolError(Exception):
     """A reply that answers nothing, or answers the wrong kind of request."""
 
 
+def check_answer(request: Request, outcome: Outcome) -> None:
+    """Raise ProtocolError for an outcome that does not answer the request."""
+    if type(outcome) in ANSWERS[type(request)] and not (
+        type(outcome) is Rated and len(outcome.values) != len(request.nodes)  # type: ignore[union-attr]
+    ):
+        return
+    raise ProtocolError(f"{outcome!r} does not answer {request!r}")
+
+
 @dataclass(slots=True, eq=False)
 class _Item:
     request: Request
@@ -130,7 +139,7 @@ class Search(Generic[S, A]):
     through later is. root_key: the root's key. at_once: routines that run at once. seed: for ties and sampling.
     sampled: ask for n proposals as n requests of one each, independent samples.
     first: ask for a direct answer before anything else. closing: whether this best node needs a closing call;
-    None: never; where it may, its calls are held back from the start.
+    None: never; where it may, its calls are held back from the start. solved: the root is a goal as it is.
     """
 
     def __init__(
@@ -151,6 +160,7 @@ class Search(Generic[S, A]):
         sampled: bool = False,
         first: bool = False,
         closing: Callable[[Node[S, A]], bool] | None = None,
+        solved: bool = False,
     ) -> None:
         if at_once < 1:
             raise ValueError(f"Search(at_once={at_once!r}): must be at least 1")
@@ -193,6 +203,10 @@ class Search(Generic[S, A]):
         self._refused: Ended | None = None  # the ceiling that refused a request: nothing new starts
         self._short: Ended | None = None  # the ceiling that refused a retry: nothing new that costs a call starts
         self._purse = False  # it was a ceiling outside this search
+        if solved:
+            self.tree.root.status, self._grower.solution = SOLVED, self.tree.root
+            self._end(Ended.GOAL)
+            return
         self._fill()
         self._check_that_it_starts()
 
@@ -223,11 +237,8 @@ class Search(Generic[S, A]):
         if item is None:
             raise ProtocolError(f"reply {id} answers no open request")
         request = item.request
+        check_answer(request, outcome)
         kind = type(request)
-        if type(outcome) not in ANSWERS[kind] or (
-            kind is Rate and type(outcome) is Rated and len(outcome.values) != len(request.nodes)  # type: ignore[union-attr]
-        ):
-            raise ProtocolError(f"{outcome!r} does not answer {request!r}")
         del self._open[id]
         self._reserved -= self._price(request)
         if type(outcome) is Refused:
@@ -377,7 +388,7 @@ class Search(Generic[S, A]):
         if self._closing is None or why not in MAY_CLOSE or self._purse:
             return False
         best = self.best()
-        if not best.id or best.answer is not None or not self._closing(best):
+        if not (best.id or best is self._grower.solution) or best.answer is not None or not self._closing(best):
             return False
         self._held, self._short = 0, None
         request = Answer(best.id)

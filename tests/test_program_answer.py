@@ -413,3 +413,32 @@ def test_the_closing_call_is_reserved_from_the_start():
     assert found.answer == "42"
     with pytest.raises(ValueError, match="the closing call takes 1 of them"):
         call(program(), model, question="q", config={"budget": 1})
+
+
+# Fields that code leaves open, and problems that are solved as they are
+
+
+@drivers
+def test_what_code_leaves_open_is_asked_for_and_what_it_knows_stands(driver):
+    def fn(kind, inputs, n):
+        return {"answer": "wrong", "why": "because"} if kind not in KINDS else script(kind, inputs, n)
+
+    model = engine(fn)
+    both = TreeOfThoughts("numbers -> answer, why", task=Game24(), controller=DFS())
+    found = call(both, model, driver, numbers=PUZZLE)
+    assert (found.answer, found.why) == ("(10 - 4) * (13 - 9)", "because")
+    assert found.search.status is SearchStatus.SOLVED
+    assert len(closings(model)) == 1
+    assert both.estimate().calls["answer"] == 1
+
+
+@drivers
+def test_a_root_that_is_a_goal_needs_no_call(driver):
+    found = call(TreeOfThoughts(task=Game24(), controller=DFS()), engine(), driver, numbers="24")
+    assert (found.answer, found.search.status, found.search.ended) == ("24", SearchStatus.SOLVED, "goal")
+    assert found.search.spent.calls == 0
+    assert found.search.path == []
+    words = TreeOfThoughts("numbers -> answer, why", task=Game24())
+    model = thinks({"answer": "x", "why": "it is"})
+    found = call(words, model, driver, numbers="24")
+    assert (found.answer, found.why, model.count()) == ("24", "it is", 1)
