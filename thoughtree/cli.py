@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import dspy
 import typer
@@ -38,6 +39,7 @@ def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # ASCII terminals exist
+    warnings.showwarning = lambda message, *_: say(f"warning: {message}")
     app()
 
 
@@ -72,8 +74,11 @@ def _guarded(options: Options) -> Exit:
         except Mistake as mistake:
             say(str(mistake))
             return mistake.code
-        except (ValueError, JournalError, OSError) as error:
+        except (ValueError, JournalError) as error:
             say(str(error))
+            return Exit.USAGE
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             return Exit.USAGE
         except KeyboardInterrupt:
             say("interrupted")
@@ -119,8 +124,7 @@ def _searched(options: Options, program: TreeOfThoughts, inputs: dict[str, Any],
     given = {"stop": stop, "on_event": live, "journal": options.journal}
 
     def run() -> SearchPrediction:
-        found: SearchPrediction = program(**inputs, config=given)
-        return found
+        return cast("SearchPrediction", program(**inputs, config=given))
 
     with dspy.context(lm=lm), live or nullcontext():
         return interruptible(run, stop)

@@ -51,8 +51,9 @@ def typed(name: str, annotation: Any, text: str) -> Any:
         except ValidationError as error:
             problem = problem or error.errors()[0]["msg"]
     if isinstance(annotation, type) and issubclass(annotation, dspy.Type):  # an image by its address or file
+        make: Any = annotation
         try:
-            return annotation(text)
+            return make(text)
         except (TypeError, ValueError, OSError) as error:
             problem = str(error)
     raise Mistake(f"input {name}={text!r}: {problem}")

@@ -1,0 +1,236 @@
+"""The command line as a process: pipes, a terminal, Ctrl-C, and a reader who goes."""
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="needs a terminal as POSIX has them")
+
+PATIENCE = 60  # seconds until a test gives up; none of them takes long
+SOLVED = re.compile(r"answer: 4 \* \(9 - \(13 - 10\)\)")
+REPAINT = re.compile(rb"(\d+) nodes  depth (\d+)  (\d+) calls")
+
+# program: one level, and then two calls that never end. stuck: code that never ends in the search itself.
+SLOW = """
+    import threading
+    import thoughtree
+
+    def propose(inputs, node, n):
+        if node.depth == 1:
+            threading.Event().wait()
+        return ["first", "second"]
+
+    def rate(inputs, nodes):
+        return [0.25 + 0.5 * (node.path[-1] == "second") for node in nodes]
+
+    def made(propose, task=None):
+        return thoughtree.TreeOfThoughts(
+            "question -> answer", task=task, propose=propose, rate=rate, answer="path")
+
+    program = made(propose)
+
+    class Stuck(thoughtree.FreeText):
+        def apply(self, state, action):
+            if state:
+                threading.Event().wait()  # on the search's own thread
+            return super().apply(state, action)
+
+    def fast(inputs, node, n):
+        return ["first", "second"]
+
+    stuck = made(fast, Stuck())
+"""
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "thoughtree", "solve", *arguments]
+
+
+@pytest.fixture
+def environment(tmp_path):
+    (tmp_path / "slow_program.py").write_text(dedent(SLOW))
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORCE_COLOR"))
+    }
+    return kept | {"DSPY_CACHEDIR": str(tmp_path / "cache"), "TERM": "xterm-256color", "COLUMNS": "80"}
+
+
+def start(arguments, environment, folder, **streams):
+    return subprocess.Popen(
+        command(*arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL, **streams
+    )
+
+
+class Terminal:
+    """A child whose stderr is a terminal of 80 columns. seen: what it has shown there."""
+
+    def __init__(self, arguments, environment, folder):
+        self.mine, theirs = pty.openpty()
+        self.seen = b""
+        self.child = start(arguments, environment, folder, stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+
+    def wait_for(self, pattern):
+        """Read until the pattern has been shown."""
+        until = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.seen):
+            ready, _, _ = select.select([self.mine], [], [], max(0.0, until - time.monotonic()))
+            assert ready, f"{pattern!r} was never shown, but {self.seen!r}"
+            self.seen += os.read(self.mine, 65536)
+
+    def interrupt(self):
+        self.child.send_signal(signal.SIGINT)
+
+    def end(self):
+        """Exit code and stdout."""
+        out, _ = self.child.communicate(timeout=PATIENCE)
+        while select.select([self.mine], [], [], 0)[0]:
+            try:
+                self.seen += os.read(self.mine, 65536)
+            except OSError:  # how Linux says that the other end is closed
+                break
+        return self.child.returncode, out.decode()
+
+    def close(self):
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+        os.close(self.mine)
+
+
+@pytest.fixture
+def terminal(environment, tmp_path):
+    opened = []
+
+    def make(*arguments):
+        opened.append(Terminal(arguments, environment, tmp_path))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def test_piped_output_has_no_progress_and_no_colour(environment, tmp_path):
+    done = subprocess.run(
+        command("4 9 10 13", "--tree"),
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0
+    assert SOLVED.search(done.stdout)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1  # that a stand-in plays
+
+
+def test_long_lines_are_not_wrapped_in_a_pipe(environment, tmp_path):
+    numbers = " ".join(map(str, range(1, 21)))
+    done = subprocess.run(
+        command(numbers, "--quiet"),
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0
+    (line,) = done.stdout.splitlines()
+    assert len(line) > 80
+
+
+def test_an_ascii_locale_gets_escapes_and_no_crash(environment, tmp_path):
+    done = subprocess.run(
+        command("4 9 10 13", "--tree"),
+        cwd=tmp_path,
+        env=environment | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert SOLVED.search(done.stdout)
+
+
+@pytest.mark.parametrize("closed", ["stdout", "both"])
+def test_a_reader_who_has_gone_ends_it_quietly(environment, tmp_path, closed):
+    reading, writing = os.pipe()
+    os.close(reading)
+    error = subprocess.STDOUT if closed == "both" else subprocess.PIPE
+    child = start(("4 9 10 13", "--tree"), environment, tmp_path, stdout=writing, stderr=error)
+    os.close(writing)
+    _, said = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 141
+    assert said is None or said.count(b"\n") == 1  # that a stand-in plays; no traceback
+
+
+def test_a_terminal_sees_progress_that_is_gone_in_the_end(terminal):
+    screen = terminal("4 9 10 13", "--json")
+    code, out = screen.end()
+    assert (code, json.loads(out)["status"]) == (0, "solved")
+    assert screen.seen.count(b"\x1b[?25l") == screen.seen.count(b"\x1b[?25h") == 1  # the cursor is back
+    assert screen.seen.rstrip().endswith(b"\x1b[2K")  # the line is erased
+
+
+def test_ctrl_c_gives_the_best_so_far(terminal):
+    screen = terminal("?", "--program", "slow_program:program")
+    screen.wait_for(rb"3 nodes  depth 1  \d calls")
+    screen.interrupt()
+    code, out = screen.end()
+    assert code == 130
+    assert "answer: second\n" in out
+    assert "status: unverified (stopped by Ctrl-C)" in out
+    assert "2 more in flight" in out
+    assert b"Traceback" not in screen.seen
+
+
+def test_a_second_ctrl_c_quits_where_the_first_cannot_end_it(terminal):
+    screen = terminal("?", "--program", "slow_program:stuck")
+    screen.wait_for(rb"3 nodes  depth 1")
+    screen.interrupt()
+    screen.wait_for(rb"stopping")
+    screen.interrupt()
+    code, out = screen.end()
+    assert (code, out) == (130, "")
+    assert b"thoughtree: interrupted" in screen.seen
+    assert b"Traceback" not in screen.seen
+
+
+def test_repaints_are_at_most_ten_a_second(terminal):
+    """However many replies there are. What is shown never goes back."""
+    screen = terminal("1 2 3 4 5 6", "--target", "9999", "--width", "20", "--branching", "20")
+    began = time.monotonic()
+    code, _ = screen.end()
+    seconds = time.monotonic() - began
+    shown = [tuple(map(int, found)) for found in REPAINT.findall(screen.seen)]
+    assert code == 3
+    assert shown == sorted(shown)
+    assert len(shown) <= 10 * seconds + 2  # one as it starts, one as it ends
+
+
+def test_no_color_is_respected(terminal, environment):
+    environment["NO_COLOR"] = "1"
+    screen = terminal("1 1 1 1", "--tree")
+    code, out = screen.end()
+    assert code == 3
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", screen.seen + out.encode())
+
+
+def test_the_console_script_is_declared():
+    project = Path(__file__).parents[1] / "pyproject.toml"
+    if not project.exists():
+        pytest.skip("no checkout around these tests")
+    assert 'thoughtree = "thoughtree.cli:main"' in project.read_text()
