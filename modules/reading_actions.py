@@ -129,7 +129,7 @@ _WORD = re.compile(
 
 
 def clues(text: str | None, length: int = 5) -> list[str]:
-    """Crossword proposals as `h1. apart (certain)`: lower case, words of `length` letters only, none twice.
+    """Crossword proposals as `h1. stone (certain)`: lower case, words of `length` letters only, none twice.
 
     Under the headings Across and Down plain numbers are read as h and v. A word may come without confidence.
     """

@@ -95,7 +95,7 @@ _PROSE = re.compile(
 
 
 def equation(text: str) -> str:
-    """Arithmetic in plain signs; a step that says what is left in one form: `8 - 5 = 3 (left: 3 3 8)`.
+    """Arithmetic in plain signs; a step that says what is left in one form: `9 - 3 = 6 (left: 2 6 6)`.
 
     Any other text is returned as it was.
     """

@@ -27,7 +27,7 @@ _AMOUNT = (
     rf"(?:\s{{0,3}}(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of\b|of\b)\s{{0,3}}(?P<of>{_FIGURE})))?"
     r"(?:\s(?:points?|pts|stars?)\b)?"
 )
-# What may follow a rating. A noun may not: `1 criterion is missing` counts criteria.
+# What may follow a rating. A noun may not: `2 claims are missing` counts claims.
 _END = (
     r"(?=\s*\Z|[ \t]*\n|\s?[;!?)\]}(\"'|。、]|\s?[.,](?![0-9])(?!\s[0-9])|\s?[-–—→]{1,3}\s?(?![\s0-9.])|"
     r"\s(?:because|since|as|given|due|for|but|so|i|this|out|overall|with|while|although|though|based|which|where|"

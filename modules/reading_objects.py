@@ -102,7 +102,7 @@ def _of_object(fields: dict[str, Value], listed: Callable[[str], list[str]]) -> 
 
 
 def _equation(fields: dict[str, Value]) -> str | None:
-    """`{"step": "8 - 5", "result": 3, "left": [3, 3, 8]}` as one line."""
+    """`{"step": "9 - 3", "result": 6, "left": [2, 6, 6]}` as one line."""
     left = next((fields[key] for key in _LEFT_KEYS if key in fields), None)
     step = next((value for key in _ITEM_KEYS if isinstance(value := fields.get(key), str)), None)
     if step is None or not isinstance(left, list | str):

@@ -39,7 +39,7 @@ def plain_items(lines: list[Line], n: int | None) -> list[str]:
         return []
     if len(kept) != 1:
         return kept
-    whole = kept[0].count("=") == 1 and is_step(kept[0])  # `8 - 5 = 3; left: 3 3 8`
+    whole = kept[0].count("=") == 1 and is_step(kept[0])  # `9 - 3 = 6; left: 2 6 6`
     return inline(kept[0]) or (kept if whole else _separated(kept[0], n) or kept)
 
 

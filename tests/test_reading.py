@@ -111,7 +111,7 @@ def test_a_reply_without_a_proposal_gives_none(reply):
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ("Use version 3. It fixed the parser.", ["Use version 3. It fixed the parser."]),
+        ("Read chapter 3. It is short.", ["Read chapter 3. It is short."]),
         ("1. See table 2. It is off.\n2. Cite page 3. too", ["See table 2. It is off.", "Cite page 3. too"]),
         ("1. try 2 and 3 2. try 4 3. stop", ["try 2 and 3", "try 4", "stop"]),
         ("Check the base, then the height, and stop", ["Check the base, then the height, and stop"]),
@@ -193,7 +193,7 @@ def test_operators_of_arithmetic():
         "7 + 5 = 12\nlikely", "7 + 5 = 12. Likely.", "sure?\nNo.\nlikely",
         "Judgement: LIKELY.", "**Verdict:** *likely*", "Verdict - likely",
         "My rating is likely because 12 is near.",
-        "Judgement:\nlikely", "Choices: sure/likely/impossible\nVerdict: likely",
+        "Judgement:\nlikely", "Choices: sure / likely / impossible\nVerdict: likely",
         "sure\nlikely\nimpossible\n\nlikely",
         "So I would rate this as likely.", "It is impossible to tell, but I would call this: likely",
         "Reasoning: " + "it is near, " * 30 + "so Verdict: likely, I think.",
@@ -211,9 +211,9 @@ def test_every_way_to_say_likely(reply):
 @pytest.mark.parametrize(
     "reply",
     [
-        "", None, "sure/likely/impossible", "sure|likely|impossible", "sure, likely, impossible",
+        "", None, "sure / likely / impossible", "sure|likely|impossible", "sure, likely, impossible",
         "sure or likely",
-        "sure\nlikely\nimpossible", "Judgement: sure/likely/impossible",
+        "sure\nlikely\nimpossible", "Judgement: sure / likely / impossible",
         "Choose one: sure, likely, or impossible.",
         "I cannot judge this.", "unlikely", "Judgement: unlikely", "I'm not sure.", "It is not impossible.",
         "Neither sure nor impossible.", "Impossible to say.", "Sure!  Here is what I think: it is hard.",
@@ -288,7 +288,7 @@ def test_a_number_off_the_scale_is_clamped_and_says_so(reply, low, high, expecte
         "1e999",
         "9" * 400, '{"score": null, "confidence": 0.9}', "2 premises are missing",
         "Evaluation: 1 gap was found",
-        "It is not excellent.", "good", "6 * 4 = 24", "The value is 24", "This gets 24.", "8 - 5",
+        "It is hardly great.", "good", "6 * 4 = 24", "The value is 24", "This gets 24.", "8 - 5",
         "3, 5 and 8 remain",
         "Numbers left:\n4", "Score: 0-10", "Score: 3, 5", "Score: 4-6", "The score is between 0 and 10.",
         "5/0", "v0.5", "0.8.1",
@@ -315,7 +315,7 @@ def test_an_empty_scale_is_refused():
     ("reply", "expected"),
     [
         ("3", 2), ("**3**", 2), ("C", 2), ("(C)", 2), ("Choice 3", 2), ("#3", 2), ("[[C]]", 2), ("3.", 2),
-        ("Choice 1 skips a case; choice 2 repeats one.\n\nThe best choice is 3.", 2), ("Best: option C", 2),
+        ("Option 1 forgets a case, option 2 is slow.\n\nThe best choice is 3.", 2), ("Best: option C", 2),
         ("I vote for candidate 3, as 1 fails.", 2), ("Candidate 3 is the most promising.", 2),
         ("Winner: C.", 2),
         ("The third one is best.", 2), ('{"why": "2 fails", "best": 3}', 2), ("3, because it keeps both.", 2),
@@ -355,7 +355,7 @@ def test_comparisons(reply, expected):
         ("1: 0.8\n2: 0.3\n3: 0.5", [0.8, 0.3, 0.5]), ("1. 0.8\n2. 0.3\n3. 0.5", [0.8, 0.3, 0.5]),
         ("1. 8 + 1 = 9 (left: 2 9): 0.8\n2. 8 - 1 = 7: 0.3\n3. 8 * 1 = 8", [0.8, 0.3, None]),
         ("A) 0.8 - near\nC) 5/10", [0.8, None, 0.5]), ("3: 0.5\n1: 0.8", [0.8, None, 0.5]),
-        ("Candidate 1:\n1. 8 - 5 = 3\nScore: 0.8\n\nCandidate 3 (last)\nScore: 0.5", [0.8, None, 0.5]),
+        ("Candidate 1:\n1. 9 - 3 = 6\nScore: 0.8\n\nCandidate 3 (last)\nScore: 0.5", [0.8, None, 0.5]),
         ("1: 0.8, 2: 0.3, 3: 0.5", [0.8, 0.3, 0.5]), ("| 1 | 0.8 |\n| 3 | 50% |", [0.8, None, 0.5]),
         ('{"1": 0.8, "3": {"why": "far", "score": 0.5}}', [0.8, None, 0.5]),
         ("[0.8, 0.3, 0.5]", [0.8, 0.3, 0.5]),
@@ -366,7 +366,7 @@ def test_comparisons(reply, expected):
         ("1: none\n2: 0.3", [None, 0.3, None]),
         ("1: weak at 3 places\n1: 0.8", [0.8, None, None]), ("7: 0.8", [None, None, None]),
         ("0.8\n0.3", [None] * 3), ("[0.8, 0.3]", [None] * 3), ("all are fine", [None] * 3), ("", [None] * 3),
-        ("0.8\nunclear\n0.5", [None] * 3), ("1. 8 - 5 = 3\n2. 3 + 4 = 7", [None] * 3),
+        ("0.8\nunclear\n0.5", [None] * 3), ("1. 9 - 3 = 6\n2. 3 + 4 = 7", [None] * 3),
     ],
 )  # fmt: skip
 def test_scores_stay_with_their_candidates(reply, expected):
@@ -383,7 +383,7 @@ def test_scores_stay_with_their_candidates(reply, expected):
         ("A: sure, B: likely, C: sure", ["sure", "likely", "sure"]),
         ("1. 6 * 4 = 24: sure\n2. 6 - 4 = 2. Impossible.", ["sure", "impossible", None]),
         ('["sure", "sure", "likely"]', ["sure", "sure", "likely"]), ("sure\nlikely\nimpossible", WORDS),
-        ("sure, likely, impossible", [None] * 3), ("sure/likely/impossible", [None] * 3),
+        ("sure, likely, impossible", [None] * 3), ("sure / likely / impossible", [None] * 3),
         ("sure", [None] * 3),
     ],
 )  # fmt: skip
@@ -441,7 +441,7 @@ def test_the_first_action_before_the_first_made_up_observation(reply, expected):
     [
         ("lift the cup", "lift the cup"), ("Lift the CUP.", "lift the cup"),
         ("**Action:** `lift the cup`", "lift the cup"),
-        ("The move is clear:\n\n> Lift the cup.", "lift the cup"), ("1. lift cup", "lift the cup"),
+        ("My move is this:\n\n> Lift the cup.", "lift the cup"), ("1. lift cup", "lift the cup"),
         ("Lift the cup.\nIt frees the plate.", "lift the cup"), ("[drop the cup]", "drop the cup"),
         ("lift the cup\ndrop the cup", None), ("lift the jug", None), ("", None),
     ],

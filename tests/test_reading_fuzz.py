@@ -28,15 +28,15 @@ READERS = {
 PIECES = [
     "1. ", "2) ", "A. ", "- ", "* ", "Step 1: ", "Action: ", "Thought 2: ", "Observation: ", "ANSWER: ",
     "Score: ", "Final score ",
-    "0.7", "8/10", "80%", "12", "NaN", "inf", "1e999", "9" * 40, "½", "８", "-", "+", "=", "8 - 5 = 3",
-    " (left: 3 3 8)", "(left: ",
+    "0.7", "8/10", "80%", "12", "NaN", "inf", "1e999", "9" * 40, "½", "８", "-", "+", "=", "9 - 3 = 6",
+    " (left: 2 6 6)", "(left: ",
     "sure", "likely", "impossible", "/", "|", ", ", "; ", " or ", " not ", "The best choice is ", "Choice 2",
     " is better", "tie",
     "{", "}", "[", "]", '"score": ', '{"score": 0.4}', "['a b', 'c d']", '"', "'", "`", "```", "```json\n",
     "**", "__", "_", "$", "\\",
     "\\times ", "\\boxed{", "<think>", "</think>", "<step>", "</step>", "[[ ## score ## ]]",
     "[[ ## completed ## ]]", "[[ ##", "\n", "\n\n",
-    " ", "\t", "> ", "# ", "| a | b |", "h1. apart (certain)", "h1. ", "Across\n", "Search[", "x", "\x00",
+    " ", "\t", "> ", "# ", "| a | b |", "h1. stone (certain)", "h1. ", "Across\n", "Search[", "x", "\x00",
     "\ud800", "\udc00", "\u2028", "é",
 ]  # fmt: skip
 replies = st.one_of(
@@ -119,11 +119,11 @@ ADVERSARIES = [
     "Step 1: ", "| ", "|a|b|\n", "# a\n",
     "<think>", "</think>", "<a>", "[[", "[[ ##", "[[ ## a ## ]] ", "```", "```\n", "**", " **a", "_", "`",
     '"', "'", "$", "\\", "\\(", "\\frac{",
-    "8 \\times ", "8 - 5 = 3 (left: ", "3 ", "3, ", "3+", "3/", "9", "Score: ", "Score ", "final score ",
+    "8 \\times ", "9 - 3 = 6 (left: ", "3 ", "3, ", "3+", "3/", "9", "Score: ", "Score ", "final score ",
     "the step gets ", "sure ",
     "sure, ", "is sure ", "judgement ", ": ", "the best choice is ", "1 is better ", "A > B ", "not ",
     "1: 0.5, ", "Candidate 1: ",
-    "Action: ", "Search[", "h1. ", "certain ", "Across\n1. apart\n", "A P ", "a\nb\n", "\n", " ", "\t", "a",
+    "Action: ", "Search[", "h1. ", "certain ", "Across\n1. stone\n", "A P ", "a\nb\n", "\n", " ", "\t", "a",
     "\ud800", "８", "１．", "\\n1. ",
 ]  # fmt: skip
 
