@@ -78,7 +78,8 @@ def _ending(result: Result) -> str:
         Ended.ERROR: f"calls failed, first: {result.first_error}",
         None: "it is still running",
     }.get(result.ended, f"the budget of {result.ended} was used up")
-    return f"{why}; {len(result.tree)} nodes to depth {max(n.depth for n in result.tree)}."
+    nodes = f"{len(result.tree)} node{'s' * (len(result.tree) != 1)}"
+    return f"{why}; {nodes} to depth {max(n.depth for n in result.tree)}."
 
 
 def _proposals(result: Result) -> Iterator[str]:
@@ -104,8 +105,7 @@ def _ratings(result: Result) -> Iterator[str]:
             f"pruned though solvable: {len(lost)}; rated high though hopeless: {len(praised)}."
         )
         if lost and not result.solved:
-            show = result.task.show if result.task is not None else str
-            path = " -> ".join(show(n.action) for n in result.tree.path(lost[0])[1:])
+            path = " -> ".join(result.steps(lost[0]))
             yield f"For example {path} was pruned at value {lost[0].value:g}, and a solution follows from it."
     alike, groups = result.collapsed
     if groups and alike * 2 >= groups:

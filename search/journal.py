@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from .codec import Codec
 from .protocol import Ask, Refused, Reply, Request
+from .search import ProtocolError, check_answer
 
 FORMAT = "thoughtree.journal/1"
 TELLING = ("versions", "written")  # header entries that say something, and need not be the same on resume
@@ -65,6 +66,7 @@ class Journal:
         """
         if isinstance(reply.outcome, Refused):
             return
+        check_answer(ask.request, reply.outcome)  # on disk, it would end every run that resumes
         try:
             text = json.dumps(self.codec.write(ask.request, ask.attempt, reply), allow_nan=False)
         except Exception as error:  # the codec is the task's: it may raise anything
@@ -118,8 +120,11 @@ class Journal:
         self._same(self._parse(1, lines[0]), header)
         for number, line in enumerate(lines[1:], 2):
             try:
-                self.recorded.append(self.codec.read(self._parse(number, line)))
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+                key, reply = self.codec.read(self._parse(number, line))
+                if reply is not None:
+                    check_answer(key[0], reply.outcome)
+                self.recorded.append((key, reply))
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ProtocolError) as error:
                 raise JournalError(f"journal {self.path}, line {number}: not a reply of a search ({error})") from error
 
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from .budget import Ended, SearchStatus
 from .order import value
 from .protocol import Answered, Usage
 from .rating import Rating
-from .tree import DUPLICATE, EXPANDED, ILLEGAL, OPEN, SOLVED, TERMINAL, A, Node, S, Tree
+from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, A, Node, S, Tree
 
 if TYPE_CHECKING:
     from .search import Search
@@ -89,8 +89,17 @@ class SearchResult(Generic[S, A]):
     @property
     def path(self) -> list[str]:
         """The actions from the root to `best`, as text."""
-        show = self.task.show if self.task is not None else str
-        return [show(node.action) for node in self.tree.path(self.best)[1:]]
+        return self.steps(self.best)
+
+    def steps(self, node: Node[S, A]) -> list[str]:
+        """The actions from the root to `node`, as text."""
+        return [self.shown(n) for n in self.tree.path(node)[1:]]
+
+    def shown(self, node: Node[S, A]) -> str:
+        """The action of `node` as text: in the task's words, but for what it could not read itself."""
+        action: Any = node.action
+        said = isinstance(action, str) and (bool(self.explained) or node.status in (ILLEGAL, FAILED))
+        return str(action) if self.task is None or said else self.task.show(action)
 
     @property
     def value(self) -> float | None:
@@ -133,14 +142,14 @@ class SearchResult(Generic[S, A]):
 
     def summary(self) -> str:
         """One line: status, why it ended, spending, path."""
-        spent = f"{self.spent.calls} call{'s' * (self.spent.calls != 1)}"
+        spent = _count(self.spent.calls, "call")
         if self.spent.tokens:
             spent += f", {self.spent.tokens:,} tokens"
         if self.spent.cost:
             spent += f", ${self.spent.cost:.4f}"
         steps = " -> ".join(self.path) or "(no step)"
         ended = "" if self.solved else f" ({self.ended})"
-        return f"{self.status}{ended}: {steps} [{spent}, {len(self.tree)} nodes]"
+        return f"{self.status}{ended}: {steps} [{spent}, {_count(len(self.tree), 'node')}]"
 
     def explain(self) -> str:
         """A few lines on what went wrong or right, from counts, and what to change first."""
@@ -185,3 +194,7 @@ class SearchResult(Generic[S, A]):
 
     def duplicates(self) -> int:
         return sum(1 for node in self.tree if node.status is DUPLICATE)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -60,7 +60,7 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
     for node in result.tree:
         row: dict[str, Any] = {"id": node.id, "parent": node.parent, "status": node.status.value}
         if node.id:
-            row["action"] = task.show(node.action) if task is not None else _plain(node.action)
+            row["action"] = result.shown(node) if task is not None else _plain(node.action)
         if node.state is not None:
             row["state"] = task.dump(node.state) if task is not None else _plain(node.state)
             if task is not None:
