@@ -37,7 +37,7 @@ class Crash(BaseException):
 class Conformance:
     """One suite; each controller's test class inherits it with the knobs to try."""
 
-    controllers: ClassVar[list[Any]] = []
+    controllers: ClassVar[tuple[Any, ...]] = ()
 
     @pytest.fixture(params=range(3))
     def controller(self, request: pytest.FixtureRequest) -> Any:

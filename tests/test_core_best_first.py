@@ -80,7 +80,7 @@ def test_prune_below_is_the_scales_own_cut_unless_it_is_given() -> None:
 
 
 def test_the_depth_bonus_is_added_once_per_level() -> None:
-    # Depth 1: a 6, b 5; depth 2 under a: ac 4. With a bonus of 1 a level: a 7, b 6, ac 6: the tie goes deeper.
+    # Depth 1: a 6, b 5; depth 2: ac 4. With a bonus of 1 a level: a 7, b 6, ac 6: the tie goes deeper.
     steps, values = {"": "ab", "a": "c", "ac": "d"}, {"a": 6.0, "b": 5.0, "ac": 4.0, "acd": 1.0}
     for bonus, order in (
         (0.0, ["", "a", "b", "ac"]),
@@ -103,7 +103,7 @@ def test_normalised_each_value_is_measured_against_the_mean_of_its_own_depth() -
 
 
 def test_the_mean_of_a_depth_counts_its_pruned_values_too() -> None:
-    # Depth 2: ac 4 and ad 0.5 (pruned): mean 2.25, ac is 1.75 above; without ad it would be level with its mean.
+    # Depth 2: ac 4 and ad 0.5 (pruned): mean 2.25, ac is 1.75 above; without ad it would be its mean.
     steps, values = {"": "ab", "a": "cd"}, {"a": 9.0, "b": 8.0, "ac": 4.0, "ad": 0.5}
     world = Letters(steps, values)
     world.run(BestFirst(max_depth=3, normalise=True))
@@ -114,7 +114,7 @@ def test_several_nodes_are_open_at_once() -> None:
     values = {"a": 5.0, "b": 4.0, "c": 3.0, "ad": 2.0, "be": 9.0}
     world = Letters({"": "abc", "a": "d", "b": "e", "c": "f"}, values)
     world.run(BestFirst(max_depth=3, keep=None, open=2))
-    # Both of a batch are proposed before either is rated; then be (9) and c (3), then cf (1) and ad (2) by value.
+    # Both of a batch are proposed before either is rated; then be (9) and c (3), then ad (2) and cf (1).
     assert world.asked[4:8] == ["propose a", "propose b", "rate ad", "rate be"]
     assert world.proposed() == ["", "a", "b", "be", "c", "ad", "cf"]
 

@@ -106,7 +106,7 @@ def test_requests_of_code_need_no_calls() -> None:
 
 
 def test_a_goal_among_the_last_replies_that_were_paid_for_is_found() -> None:
-    # Four calls: the root, a and b rated, a expanded. The level is incomplete, and the goal under "a" was told.
+    # Four calls: the root, a and b rated, a expanded. The level is incomplete; the goal was told.
     world = Letters({"": "ab", "a": "cd", "b": "ef"}, goals=("ac",))
     result = world.run(Beam(), budget=Budget(calls=4))
     assert (result.status, result.ended, result.path) == (SearchStatus.SOLVED, Ended.GOAL, ["a", "c"])

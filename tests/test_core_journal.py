@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from test_core_routines import Climbers
 from thoughtree.search import (
     DFS,
@@ -33,6 +35,7 @@ from thoughtree.search import (
     JournalError,
     Propose,
     Proposed,
+    ProtocolError,
     Rate,
     Rated,
     Reflect,
@@ -241,18 +244,17 @@ def test_a_search_whose_reply_cannot_be_written_does_not_go_on(tmp_path: Path, d
 
         return later if driver == "asyncio" else lambda: Reply(outcome(ask, tree))
 
-    with pytest.raises(JournalError, match=r"the reply to Propose\(node=0, n=5"):
+    def go() -> None:
         if driver == "plain":
-            run(
-                running,
-                lambda request, tree: outcome(Ask(0, request), tree),
-                journal=journal,
-                observe=told.append,
-            )
+            answer = lambda request, tree: outcome(Ask(0, request), tree)  # noqa: E731
+            run(running, answer, journal=journal, observe=told.append)
         elif driver == "threads":
             drive(running, prepare, journal=journal, observe=told.append)
         else:
             asyncio.run(adrive(running, prepare, journal=journal, observe=told.append))
+
+    with pytest.raises(JournalError, match=r"the reply to Propose\(node=0, n=5"):
+        go()
     assert (told, running.told) == ([], 0)
 
 
@@ -333,7 +335,8 @@ def test_a_header_torn_by_a_crash_is_written_anew(tmp_path: Path) -> None:
             "not a reply of a search",
         ),
         (
-            '{"ask": ["rate", [1], 0, "rate"], "attempt": 0, "reply": ["rated", [NaN], null, 0], "usage": [1, 0, 0, 0]}',
+            '{"ask": ["rate", [1], 0, "rate"], "attempt": 0, "usage": [1, 0, 0, 0], '
+            '"reply": ["rated", [NaN], null, 0]}',
             "finite",
         ),
         ("[" * 100_000, "not JSON"),
@@ -360,10 +363,27 @@ def test_no_damage_is_read_as_another_run_or_crashes_it(tmp_path_factory: Any, d
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    try:
-        Journal(path, HEADER).close()
-    except JournalError as error:
-        assert str(path) in str(error)
+    with contextlib.suppress(JournalError):
+        journal = Journal(path, HEADER)
+        running = Search(Beam(max_depth=2), "", step=Letters({}).step)
+        assert run(running, Letters({"": "ab", "a": "c"}).answer, journal=journal).status != "running"
+
+
+def test_an_outcome_that_does_not_answer_is_neither_written_nor_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal = Journal(path, HEADER)
+    with pytest.raises(ProtocolError, match="does not answer Rate"):
+        journal.write(Ask(0, Rate((1, 2))), Reply(Rated((1.0,))))
+    journal.close()
+    line = {
+        "ask": ["rate", [1, 2], 0, "rate"],
+        "attempt": 0,
+        "reply": ["rated", [1.0], None, 0],
+        "usage": [1, 0, 0, 0],
+    }
+    path.write_text(path.read_text() + json.dumps(line) + "\n")
+    with pytest.raises(JournalError, match="line 2: not a reply of a search"):
+        Journal(path, HEADER)
 
 
 def test_the_journal_of_another_search_is_refused_with_what_differs(tmp_path: Path) -> None:

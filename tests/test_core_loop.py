@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from thoughtree.search import (
     DFS,
     Ask,
@@ -384,7 +385,7 @@ def test_with_one_call_in_flight_calls_come_in_the_order_of_asking(controller: A
 
 
 def test_on_a_goal_what_is_in_flight_is_cancelled_and_what_waits_is_dropped() -> None:
-    world, started, cancelled = Letters({"": "abc"} | {s: "x" for s in "abc"}, goals=("ax",)), [], []
+    world, started, cancelled = Letters({"": "abc"} | dict.fromkeys("abc", "x"), goals=("ax",)), [], []
 
     async def hang(ask: Ask) -> None:
         started.append(ask.request)

@@ -215,7 +215,8 @@ def test_a_direct_answer_goes_before_all_routines_and_then_as_many_run_as_may() 
     log: list[str] = []
     routines = tuple(batches(log, f"r{i}.", [Reflect(i)]) for i in range(3))
     running = Search(Scripts(routines), "", at_once=3, first=True)
-    assert set(open_ids := ids(running)) == {Answer(0)}
+    open_ids = ids(running)
+    assert set(open_ids) == {Answer(0)}
     running.tell(open_ids[Answer(0)], Answered({"answer": 1}))
     assert set(ids(running)) == {Reflect(0), Reflect(1), Reflect(2)}
 

@@ -135,7 +135,8 @@ def test_a_hung_call_does_not_block_the_exit_of_the_process() -> None:
     script = """
         import time
         from thoughtree.search import *
-        result = drive(Search(Beam(), ""), lambda ask, tree: lambda: time.sleep(600), deadline=time.monotonic() + 0.1)
+        deadline = time.monotonic() + 0.1
+        result = drive(Search(Beam(), ""), lambda ask, tree: lambda: time.sleep(600), deadline=deadline)
         print(result.ended, result.unfinished)
     """
     ran = subprocess.run(

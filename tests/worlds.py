@@ -75,9 +75,10 @@ class Digits:
 class Letters:
     """A world written out, of one-letter actions: a state is the text of its path, "" the root.
 
-    steps: state -> its actions, in the proposer's order. values: state -> value (1 where not given). goals:
-    states that solve. illegal: letters that no rule allows. ends: states that nothing follows. key: what makes
-    two states one. `asked` lists all that was asked: "propose ab", "rate a b" ("#1" on the second sample).
+    steps: state -> its actions, in the proposer's order. values: state -> value (1 where not given).
+    goals: states that solve. illegal: letters that no rule allows. ends: states that nothing follows.
+    key: what makes two states one. `asked` lists all that was asked: "propose ab", "rate a b" ("#1" on
+    the second sample).
     """
 
     def __init__(
@@ -203,8 +204,11 @@ def aprepared(world: Digits) -> Callable[[Ask, Tree[Any, Any]], Any]:
 def shot(running: Search[Any, Any]) -> Any:
     """All that must be equal for two searches to be the same."""
     nodes = [
-        (n.id, n.parent, n.action, n.state, n.status, n.value, n.verdict, n.ratings)
-        + (n.visits, n.total, str(n.reason))
+        (
+            (n.id, n.parent, n.action, n.state),
+            (n.status, str(n.reason)),
+            (n.value, n.verdict, n.ratings, n.visits),
+        )
         for n in running.tree
     ]
     counts = running.spent.calls, running.failed, sum(running.unread[role] for role in ROLES.values())
