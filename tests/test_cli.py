@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
+from typing import Literal
 
 import dspy
 import pytest
@@ -18,9 +19,11 @@ from typer.testing import CliRunner
 from thoughtree import Beam, Game24, TreeOfThoughts, __version__
 from thoughtree.cli import app
 from thoughtree.exits import MEANINGS, Exit
+from thoughtree.mistake import Mistake
 from thoughtree.offline import NOTICE, StandIn
 from thoughtree.options import Options
 from thoughtree.problem import CONTROLLERS
+from thoughtree.typed_input import typed
 
 SOLUTION = "4 * (9 - (13 - 10))"  # what the stand-in finds for 4 9 10 13
 
@@ -555,3 +558,39 @@ def test_version():
 @pytest.mark.parametrize("arguments", [[], ["solve"]])
 def test_nothing_asked_gives_help(arguments):
     assert "Usage:" in run(*arguments).output
+
+
+# ---- inputs by type
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        (str, "[1, 2]", "[1, 2]"),
+        (str, " 24 ", " 24 "),
+        (list[int], "[1, 2]", [1, 2]),
+        (list[str], '["a"]', ["a"]),
+        (dict[str, float], '{"a": 1}', {"a": 1.0}),
+        (float, "0.5", 0.5),
+        (bool, "true", True),
+        (int | None, "null", None),
+        (str | None, "24", "24"),
+        (Literal["low", "high"], "low", "low"),
+    ],
+)
+def test_inputs_are_read_by_their_fields_type(annotation, text, value):
+    read = typed("field", annotation, text)
+    assert (read, type(read)) == (value, type(value))
+
+
+def test_an_image_is_read_by_its_address():
+    assert typed("field", dspy.Image, "http://127.0.0.1/cat.png").url == "http://127.0.0.1/cat.png"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [(int, "1.5"), (list[int], "1, 2"), (Literal["low", "high"], "Low"), (int, "[" * 99999)],
+)
+def test_inputs_of_another_type_are_refused_by_name(annotation, text):
+    with pytest.raises(Mistake, match=r"^input field='.{1,60}\.*': "):
+        typed("field", annotation, text)

@@ -11,6 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from .mistake import Mistake
 
+LONGEST = 60  # characters of a wrong value that are shown
+
 
 def inputs_of(signature: type[dspy.Signature], words: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
     """The inputs of one call. words: the first field's value. pairs: `name=value`. Raises Mistake."""
@@ -56,4 +58,5 @@ def typed(name: str, annotation: Any, text: str) -> Any:
             return make(text)
         except (TypeError, ValueError, OSError) as error:
             problem = str(error)
-    raise Mistake(f"input {name}={text!r}: {problem}")
+    shown = text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    raise Mistake(f"input {name}={shown!r}: {problem}")
