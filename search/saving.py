@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 
 def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a saved search result (not JSON: {error})") from error
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:
@@ -118,6 +118,13 @@ def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
         return _read(cast("dict[str, Any]", data), task)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path}: a damaged search result ({type(error).__name__}: {error})") from error
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):  # Python would read them; JSON has none
+        raise ValueError(f"{text} is no JSON number")
+    return number
 
 
 def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any]:

@@ -317,11 +317,12 @@ def test_a_damaged_node_is_found_as_the_file_is_read(tmp_path: Path, change: dic
         SearchResult.load(tmp_path / "result.json")
 
 
-def test_a_nan_that_someone_wrote_is_damage(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_has_not_is_damage(tmp_path: Path, number: str) -> None:
     data = saved(tmp_path)
-    data["nodes"][3]["value"] = float("nan")
-    (tmp_path / "result.json").write_text(json.dumps(data))
-    with pytest.raises(ValueError, match="value is nan, which is no number"):
+    data["nodes"][3]["value"] = "here"
+    (tmp_path / "result.json").write_text(json.dumps(data).replace('"here"', number))
+    with pytest.raises(ValueError, match=f"not JSON: {number} is no JSON number"):
         SearchResult.load(tmp_path / "result.json")
 
 
