@@ -1,6 +1,6 @@
 """Who answers: one module a role, and the programs that search with them."""
 
-from .limit import limit
+from .calls.limit import limit
 from .loading import load
 from .prediction import SearchFailed, SearchPrediction
 from .progress import SearchProgress

@@ -34,7 +34,9 @@ class Finisher:
 
     def needs_call(self, node: Node[Any, Any]) -> bool:
         """Whether a field is left that only a model can fill."""
-        return self.mode == "lm" or (self.mode == "auto" and len(self.known(node)) < len(self.user.output_fields))
+        return self.mode == "lm" or (
+            self.mode == "auto" and len(self.known(node)) < len(self.user.output_fields)
+        )
 
     def known(self, node: Node[Any, Any]) -> dict[str, Any]:
         """The output fields that code can tell: the node's own, the task's, or what its last step states."""
@@ -44,7 +46,11 @@ class Finisher:
             return {}
         found = self.task.answer(node.state)
         if self.task.has("answer"):
-            return {name: _as_type(self.user, name, found[name]) for name in self.user.output_fields if name in found}
+            return {
+                name: _as_type(self.user, name, found[name])
+                for name in self.user.output_fields
+                if name in found
+            }
         if not node.id:
             return {}
         # Free text: what the last thought states, if it fits the one output field.

@@ -158,7 +158,13 @@ class Jobs:
         known = finisher.known(tree[request.node]) if self.plan.answer == "auto" else {}
         extra = finisher.reward.calls if finisher.reward is not None else 0
         return self._role(
-            request, attempt, role, self.program.answer_lm, fields, read=lambda given: finisher.read(given, known), extra=extra
+            request,
+            attempt,
+            role,
+            self.program.answer_lm,
+            fields,
+            read=lambda given: finisher.read(given, known),
+            extra=extra,
         )
 
     def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from . import adapter
+from .calls import adapter
 from .finish import closes
 from .own import calls_of
 from .roles import rating_of

@@ -13,14 +13,15 @@ from ..search import Search, SearchResult, SearchStatus, Stop, adrive, drive
 from ..search.protocol import Answer, Answered, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
-from . import adapter, header, roles
-from .adapter import search_adapter
+from . import header, roles
 from .background import in_thread
-from .failures import failure
+from .calls import adapter
+from .calls.adapter import search_adapter
+from .calls.failures import failure
+from .calls.gate import Meter, gate
+from .calls.limit import active
 from .finish import Finisher
-from .gate import Meter, gate
 from .jobs import Job, Jobs, refusal_of_temperature
-from .limit import active
 from .own import calls_of
 from .plan import Plan
 from .prediction import SearchFailed, SearchPrediction

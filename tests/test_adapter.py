@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engines import Engine, lm
-from thoughtree.modules.adapter import PLAIN, SearchAdapter, calls_of, search_adapter
-from thoughtree.modules.failures import failure
-from thoughtree.modules.gate import Meter, OverCalls, gate
+from thoughtree.modules.calls.adapter import PLAIN, SearchAdapter, calls_of, search_adapter
+from thoughtree.modules.calls.failures import failure
+from thoughtree.modules.calls.gate import Meter, OverCalls, gate
 from thoughtree.search.protocol import Unread
 
 CHAT = dspy.ChatAdapter()

@@ -8,10 +8,10 @@ import pytest
 from dspy import lm15
 
 from engines import Engine, lm
-from thoughtree.modules.failures import describe, failure, redact
-from thoughtree.modules.gate import Meter, OverCalls, gate
-from thoughtree.modules.limit import Refusal
-from thoughtree.modules.redaction import secrets_of
+from thoughtree.modules.calls.failures import describe, failure, redact
+from thoughtree.modules.calls.gate import Meter, OverCalls, gate
+from thoughtree.modules.calls.limit import Refusal
+from thoughtree.modules.calls.redaction import secrets_of
 from thoughtree.search.protocol import Failed, Refused, Unread
 
 ASK = dspy.Predict("question -> answer")
@@ -210,8 +210,8 @@ def test_an_error_that_quotes_the_lms_own_key_does_not_tell_it(call, monkeypatch
     def quote(lm, call):
         raise lm15.AuthError(f"{KEY} is not valid")
 
-    monkeypatch.setattr("thoughtree.modules.gate.execute", quote)
-    monkeypatch.setattr("thoughtree.modules.gate.aattempt", lambda lm, call: quote(lm, call))
+    monkeypatch.setattr("thoughtree.modules.calls.gate.execute", quote)
+    monkeypatch.setattr("thoughtree.modules.calls.gate.aattempt", lambda lm, call: quote(lm, call))
     model = dspy.LM("openai/gpt-4o-mini", api_key=KEY, cache=False)
     meter = Meter()
     with dspy.context(lm=gate(model), search_meter=meter), pytest.raises(lm15.AuthError) as error:

@@ -16,10 +16,10 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.dummies import DummyLM
 
 from engines import AsyncEngine, Engine, lm, response
-from thoughtree.modules.adapter import search_adapter
-from thoughtree.modules.failures import failure
-from thoughtree.modules.gate import Meter, OverCalls, current, gate
-from thoughtree.modules.limit import Refusal, limit
+from thoughtree.modules.calls.adapter import search_adapter
+from thoughtree.modules.calls.failures import failure
+from thoughtree.modules.calls.gate import Meter, OverCalls, current, gate
+from thoughtree.modules.calls.limit import Refusal, limit
 from thoughtree.search.protocol import Failed, Refused, Usage
 
 ASK = dspy.Predict("question -> answer")

@@ -11,9 +11,9 @@ import dspy
 import pytest
 
 from engines import Engine, lm
-from thoughtree.modules.gate import Meter, gate
-from thoughtree.modules.limit import IN_FLIGHT, PROCESS, Refusal, active, limit
-from thoughtree.modules.slots import Pace, Slots
+from thoughtree.modules.calls.gate import Meter, gate
+from thoughtree.modules.calls.limit import IN_FLIGHT, PROCESS, Refusal, active, limit
+from thoughtree.modules.calls.slots import Pace, Slots
 from thoughtree.search.protocol import Usage
 
 
@@ -429,7 +429,7 @@ class Clock:
 
 def test_no_minute_holds_more_starts_than_the_pace(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("thoughtree.modules.slots.time", clock)
+    monkeypatch.setattr("thoughtree.modules.calls.slots.time", clock)
     pace, starts = Pace(3), []
     for pause in (0, 10, 10, 0, 0, 0, 0, 100, 0):
         clock.sleep(pause)
@@ -454,7 +454,7 @@ def test_tasks_keep_the_pace_together():
 
 def test_a_start_past_the_deadline_is_refused_at_once_and_not_booked(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("thoughtree.modules.slots.time", clock)
+    monkeypatch.setattr("thoughtree.modules.calls.slots.time", clock)
     pace = Pace(1)
     pace.acquire()
     with pytest.raises(TimeoutError):

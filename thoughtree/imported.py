@@ -11,7 +11,7 @@ from typing import Any
 
 from .mistake import Mistake
 from .modules import TreeOfThoughts
-from .modules.failures import describe
+from .modules.calls.failures import describe
 
 
 def imported(spec: str) -> TreeOfThoughts:

@@ -11,7 +11,7 @@ import dspy
 from .exits import Exit
 from .mistake import Mistake
 from .modules import TreeOfThoughts
-from .modules.failures import describe
+from .modules.calls.failures import describe
 from .modules.roles import lms_of
 from .offline import offline_lm, plays
 from .options import Options

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .exits import Exit
-from .modules.redaction import redact
+from .modules.calls.redaction import redact
 from .visible import one_line
 
 ENDLESS = 100_000  # columns of what is no terminal: whoever reads it wraps its lines

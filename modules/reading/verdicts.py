@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .reading_text import plain
-from .reading_values import values
+from .text import plain
+from .values import values
 
 _KEY = (
     r"(?:verdict|judge?ment|rating|evaluation|assessment|answer|label|value|score|conclusion|classification|result|"

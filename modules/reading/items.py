@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .reading_text import arithmetic, unbold, unwrap
+from .text import arithmetic, unbold, unwrap
 
 KEYWORD = (
     r"(?:(?:next|possible|proposed|candidate|alternative)\s)?(?:step|option|thought|candidate|idea|proposal|choice|"

@@ -9,7 +9,7 @@ from typing import Any
 
 import dspy
 
-from ..search.protocol import Usage
+from ...search.protocol import Usage
 from .limit import Refusal
 
 

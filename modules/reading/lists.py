@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from .reading_items import empty, polish
-from .reading_lines import Line, lines
-from .reading_objects import proposals
-from .reading_plain import CLOSER, inline, plain_items
-from .reading_text import bodies
+from .items import empty, polish
+from .lines import Line, lines
+from .objects import proposals
+from .plain import CLOSER, inline, plain_items
+from .text import bodies
 
 
 def items(text: str | None, n: int | None = None) -> list[str]:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from .reading_numbers import Reading, number
-from .reading_text import plain
-from .reading_values import Value, values
-from .reading_verdicts import verdict
-from .reading_votes import NOUN
+from .numbers import Reading, number
+from .text import plain
+from .values import Value, values
+from .verdicts import verdict
+from .votes import NOUN
 
 R = TypeVar("R")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .reading_items import Marker, marker
-from .reading_text import unbold
+from .items import Marker, marker
+from .text import unbold
 
 _RULE = re.compile(r"(?:[-*_=]\s?){3,}|(?:```|~~~)[^`]{0,40}|\|?[\s:|-]{3,}\|?")
 _TAG = re.compile(r"<(/?)([A-Za-z_]\w{0,30})>")

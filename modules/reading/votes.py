@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from .reading_text import plain
-from .reading_values import values
+from .text import plain
+from .values import values
 
 NOUN = (
     r"(?:choice|option|candidate|thought|plan|answer|number|step|move|item|proposal|passage|solution|path|state|"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .reading_text import plain
-from .reading_values import Value, values
+from .text import plain
+from .values import Value, values
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .reading_items import empty, polish
-from .reading_lists import items
-from .reading_objects import proposals
-from .reading_text import block, body, unbold, unwrap, visible
+from .items import empty, polish
+from .lists import items
+from .objects import proposals
+from .text import block, body, unbold, unwrap, visible
 
 
 def code(text: str | None) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 import dspy
 
-from ..search.protocol import Usage
+from ...search.protocol import Usage
 from .slots import Pace, Slots
 
 IN_FLIGHT = 64  # LM calls at once in this process, by default: DSPy's own connection pool holds 100

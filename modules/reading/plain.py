@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .reading_items import LABEL, is_step, ordinal, refusal
-from .reading_lines import Line
+from .items import LABEL, is_step, ordinal, refusal
+from .lines import Line
 
 CLOSER = re.compile(
     r"(?:let me know|i hope|hope (?:this|these|that)|feel free|would you like|please let|good luck|"

@@ -13,7 +13,7 @@ from typing import Any
 
 import dspy
 
-from ..search.protocol import Failed, Refused, Unread
+from ...search.protocol import Failed, Refused, Unread
 from .limit import Refusal
 from .meter import Meter, OverCalls
 from .redaction import redact as redact

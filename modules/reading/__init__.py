@@ -19,13 +19,13 @@ Every reader drops `<think>` blocks and field markers first. `None` for a text r
 
 from __future__ import annotations
 
-from .reading_actions import actions, answer_text, clues, code, match_move, normal
-from .reading_candidates import scores, verdicts
-from .reading_lists import items
-from .reading_numbers import Reading, number
-from .reading_text import clean
-from .reading_verdicts import verdict
-from .reading_votes import comparison, vote
+from .actions import actions, answer_text, clues, code, match_move, normal
+from .candidates import scores, verdicts
+from .lists import items
+from .numbers import Reading, number
+from .text import clean
+from .verdicts import verdict
+from .votes import comparison, vote
 
 __all__ = [
     "Reading",

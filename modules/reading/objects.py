@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from .reading_items import polish
-from .reading_values import Value, parse, values
+from .items import polish
+from .values import Value, parse, values
 
 _WRAPPERS = (
     "thoughts", "steps", "next_steps", "proposals", "actions", "moves", "candidates", "options", "ideas",
