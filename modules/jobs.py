@@ -72,6 +72,7 @@ class Jobs:
         self.refused: set[str] = set()  # models that take no temperature
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
+        self._reserved: dict[int, int] = {}  # the calls of one request to a role, by its id
         self.originals: dict[int, Any] = {}  # of predictors that are called as copies, by the copy's id
         self._behind: dict[int, Any] = {}  # modules of the user's own whose bound LMs are behind the gate
 
@@ -198,11 +199,17 @@ class Jobs:
             lambda: predict(**fields, lm=lm, config=config),
             lambda: predict.acall(**fields, lm=lm, config=config),
             read,
-            calls_of(role, self._per_prediction) + extra,
+            self._calls(role) + extra,
             read_cut,
             config,
             lm.model,
         )
+
+    def _calls(self, role: Any) -> int:
+        """As `calls_of`, which walks the role's attributes, but once a role."""
+        if id(role) not in self._reserved:
+            self._reserved[id(role)] = calls_of(role, self._per_prediction)
+        return self._reserved[id(role)]
 
     def _lm(self, role: Any, own_lm: Any, request: Request) -> Any:
         """The LM that the role calls, behind the gate; chosen once, as a choice may be a new copy."""
@@ -233,7 +240,7 @@ class Jobs:
             lambda: module(**fields),
             (lambda: module.acall(**fields)) if hasattr(type(module), "aforward") else None,
             read,
-            calls_of(module, self._per_prediction),
+            self._calls(module),
         )
 
     def _function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..search.tree import Node, Tree
@@ -12,15 +13,19 @@ from ..search.tree import Node, Tree
 class NodeView:
     """One node as a proposer or rater of the user's own is given it.
 
-    id, depth: its place in the tree. state: the task's. path: the actions from the root, as text. text: the
-    state as the task renders it.
+    id, depth: its place in the tree. state: the task's. path: the actions from the root, as text.
     """
 
     id: int
     depth: int
     state: Any
     path: tuple[str, ...]
-    text: str
+    render: Callable[[Any], str] = field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The state as the task renders it."""
+        return self.render(self.state)
 
     @property
     def steps(self) -> str:
@@ -31,7 +36,7 @@ class NodeView:
 def view(tree: Tree[Any, Any], id: int, task: Any) -> NodeView:
     node: Node[Any, Any] = tree[id]
     path = tuple(task.show(n.action) for n in tree.path(node)[1:])
-    return NodeView(id, node.depth, node.state, path, task.render(node.state))
+    return NodeView(id, node.depth, node.state, path, task.render)
 
 
 def numbered(lines: tuple[str, ...] | list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..search.protocol import Illegal
@@ -11,6 +12,7 @@ from .stepping import accepts, marked_answer
 from .task import Task
 
 
+@lru_cache(maxsize=1024)  # a path's thoughts are compared at each of its steps
 def normal_form(text: str) -> str:
     """`text` without what makes no other thought of it: case, spacing, the final stop."""
     return " ".join(text.casefold().split()).rstrip(" .。．")

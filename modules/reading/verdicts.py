@@ -62,6 +62,8 @@ def verdict(text: str | None, labels: Sequence[str]) -> str | None:
     nor is `not sure`. Case does not count; labels are returned as they were given.
     """
     known = _labels(tuple(labels))
+    if text is not None and (alone := known.names.get(text.strip().casefold())) is not None:
+        return alone  # nothing but the label, which is what was asked for
     said = plain(text)
     if not known.names or not said:
         return None
