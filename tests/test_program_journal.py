@@ -1,0 +1,252 @@
+"""A call's journal: resumed after a crash at any reply, paid once, its own, and without keys."""
+
+from __future__ import annotations
+
+import json
+
+import dspy
+import pytest
+
+from engines import Engine
+from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
+from thoughtree import DFS, Beam, BestFirst, Game24, TreeOfThoughts
+from thoughtree.search import JournalError
+
+
+class Crash(BaseException):
+    pass
+
+
+def solver(**knobs):
+    return TreeOfThoughts(task=Game24(), **{"controller": Beam(width=2), **knobs})
+
+
+def talker(kind, inputs, n):
+    """Free text, with everything that a reply can be: samples, ratings, an answer."""
+    if kind == "propose":
+        return {"next_thoughts": f"1. from {inputs['search_path'].splitlines()[-1]} a\n2. from there b"}
+    if kind == "rate":
+        last = inputs["search_path"].splitlines()[-1]
+        return {"rating_reasoning": "r", "thought_rating": "sure" if last.endswith("a") else "maybe"}
+    return {"answer": "[1, 2]"}
+
+
+def free(**knobs):
+    return TreeOfThoughts("question -> answer: list[int]", **{"controller": Beam(width=2, branching=2), **knobs})
+
+
+def shape(found):
+    return (
+        [(n.parent, str(n.action), n.status, n.value) for n in found.search.tree],
+        found.search.status,
+        found.search.path,
+        dict(found),
+    )
+
+
+CASES = {
+    "beam": (solver, script, {"numbers": PUZZLE}),
+    "dfs": (lambda **k: solver(controller=DFS(), **k), script, {"numbers": PUZZLE}),
+    "best-first": (lambda **k: solver(controller=BestFirst(), **k), script, {"numbers": PUZZLE}),
+    "free text": (free, talker, {"question": "q"}),
+    "samples": (lambda **k: free(samples=2, **k), talker, {"question": "q"}),
+    "moves": (
+        lambda **k: solver(propose="moves", controller=Beam(width=2, branching=4), **k),
+        script,
+        {"numbers": PUZZLE},
+    ),
+    "reward": (
+        lambda **k: free(reward_fn=lambda inputs, prediction: 1.0, threshold=0.5, **k),
+        talker,
+        {"question": "q"},
+    ),
+}
+
+
+@drivers
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_crashed_at_any_reply_is_resumed_and_pays_nothing_twice(driver, case, tmp_path):
+    make, fn, inputs = CASES[case]
+    program = make(concurrency=1)
+    whole = engine(fn)
+    unbroken = call(program, whole, driver, **inputs)
+    for reply in range(1, whole.count() + 1):
+        path = tmp_path / f"{reply}.jsonl"
+
+        def crash(event, at=reply):
+            if event.search.spent.calls == at:
+                raise Crash
+
+        first, second = engine(fn), engine(fn)
+        with pytest.raises(Crash):
+            call(program, first, driver, **inputs, config={"journal": path, "on_event": crash})
+        resumed = call(program, second, driver, **inputs, config={"journal": path})
+        assert shape(resumed) == shape(unbroken)
+        assert first.count() == reply
+        assert first.count() + second.count() == whole.count()
+        assert resumed.search.spent.calls == whole.count()
+
+
+@drivers
+def test_many_in_flight_are_resumed_too(driver, tmp_path):
+    """With eight in flight a crash loses at most what was in flight, and the answer is the same."""
+    program = solver(concurrency=8)
+    unbroken = call(program, engine(), driver, numbers=PUZZLE)
+    total = unbroken.search.spent.calls
+    for reply in range(1, total):
+        path = tmp_path / f"{reply}.jsonl"
+
+        def fn(kind, inputs, n, at=reply):
+            if n == at:
+                raise Crash
+            return script(kind, inputs, n)
+
+        second = engine()
+        with pytest.raises(Crash):
+            call(program, engine(fn), driver, numbers=PUZZLE, config={"journal": path})
+        told = len(path.read_text().splitlines()) - 1
+        resumed = call(program, second, driver, numbers=PUZZLE, config={"journal": path})
+        assert resumed.search.path == unbroken.search.path
+        assert second.count() == total - told
+
+
+def test_a_finished_run_is_told_again_without_a_call(tmp_path):
+    path = tmp_path / "run.jsonl"
+    first = call(solver(), engine(), numbers=PUZZLE, config={"journal": path})
+    nobody = engine(lambda kind, inputs, n: 1 / 0)
+    again = call(solver(), nobody, "asyncio", numbers=PUZZLE, config={"journal": str(path)})
+    assert shape(again) == shape(first)
+    assert nobody.count() == 0
+
+
+@drivers
+def test_a_larger_budget_goes_on_where_a_smaller_one_ended(driver, tmp_path):
+    path, model = tmp_path / "run.jsonl", engine()
+    short = call(solver(concurrency=1), model, driver, numbers=PUZZLE, config={"journal": path, "budget": 5})
+    assert (short.search.ended, model.count()) == ("calls", 5)
+    whole = call(solver(concurrency=1), model, driver, numbers=PUZZLE, config={"journal": path, "budget": 50})
+    assert whole.search.path == PATH
+    assert model.count() == whole.search.spent.calls
+
+
+@pytest.mark.parametrize(
+    ("other", "config", "inputs", "names"),
+    [
+        (solver, {"seed": 1}, {"numbers": PUZZLE}, "seed"),
+        (solver, {"controller": DFS()}, {"numbers": PUZZLE}, "controller"),
+        (solver, {}, {"numbers": "1 2 3 4"}, "inputs"),
+        (solver, {"samples": 2}, {"numbers": PUZZLE}, "rating"),
+        (lambda: TreeOfThoughts(task=Game24(target=25), controller=Beam(width=2)), {}, {"numbers": PUZZLE}, "task"),
+        (lambda: solver(scale={"sure": 21, "maybe": 1, "impossible": 0.001}), {}, {"numbers": PUZZLE}, "rating"),
+        (lambda: TreeOfThoughts("numbers, hint -> answer", task=Game24(), controller=Beam(width=2)), {},
+         {"numbers": PUZZLE, "hint": "h"}, "roles"),
+        (lambda: solver(value_fn=lambda inputs, path: 1.0), {}, {"numbers": PUZZLE}, "functions"),
+        (lambda: solver(answer="lm"), {}, {"numbers": PUZZLE}, "answer"),
+    ],
+)  # fmt: skip
+def test_another_searchs_journal_is_refused_with_what_differs(tmp_path, other, config, inputs, names):
+    path = tmp_path / "run.jsonl"
+    call(solver(), engine(), numbers=PUZZLE, config={"journal": path})
+    before = path.read_bytes()
+    model = engine()
+    with pytest.raises(JournalError, match=rf"belongs to another search.*{names}: "):
+        call(other(), model, **inputs, config={"journal": path, **config})
+    assert model.count() == 0
+    assert path.read_bytes() == before
+
+
+def test_other_demos_are_another_search(tmp_path):
+    program, path = solver(), tmp_path / "run.jsonl"
+    call(program, engine(), numbers=PUZZLE, config={"journal": path})
+    program.rate.predict.demos = [dspy.Example(numbers="1", search_state="1", thought_rating="sure")]
+    with pytest.raises(JournalError, match="roles: "):
+        call(program, engine(), numbers=PUZZLE, config={"journal": path})
+
+
+def test_a_folder_has_a_file_a_call(tmp_path):
+    folder, model = tmp_path / "runs", engine()
+    folder.mkdir()
+    program = solver()
+    for numbers, config in ((PUZZLE, {}), ("4 9 10 12", {}), (PUZZLE, {"seed": 1}), (PUZZLE, {"controller": DFS()})):
+        call(program, model, numbers=numbers, config={"journal": folder, **config})
+    assert len(list(folder.glob("*.jsonl"))) == 4
+    asked = model.count()
+    assert call(program, model, numbers=PUZZLE, config={"journal": folder}).search.path == PATH
+    assert model.count() == asked  # it found its own file
+
+
+def test_the_attempts_of_best_of_n_have_a_file_each(tmp_path):
+    model = engine(talker)
+    best = dspy.BestOfN(module=free(), N=3, reward_fn=lambda inputs, prediction: 0.0, threshold=1.0)
+    call(best, model, question="q", config={"journal": f"{tmp_path}/runs/"})
+    assert len(list((tmp_path / "runs").glob("*.jsonl"))) == 3
+
+
+def test_a_journal_in_use_is_refused(tmp_path):
+    path = tmp_path / "run.jsonl"
+
+    def meanwhile(event):
+        with pytest.raises(JournalError, match="another run is writing to it"):
+            call(solver(), engine(), numbers=PUZZLE, config={"journal": path})
+
+    found = call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "on_event": meanwhile})
+    assert found.search.path == PATH
+
+
+PLANTED = {"key": "sk-planted0123456789abcdef", "header": "hush-header-0123456789", "env": "hush-env-0123456789"}
+
+
+@drivers
+def test_no_key_gets_into_the_file(driver, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", PLANTED["env"])
+    path = tmp_path / "run.jsonl"
+
+    def fn(kind, inputs, n):
+        if n == 1:
+            raise ValueError(f"POST failed: Authorization: Bearer {PLANTED['key']}; its env is {PLANTED['env']}")
+        return script(kind, inputs, n)
+
+    nobody_listens = dspy.LM(
+        "openai/rater",
+        api_key=PLANTED["key"],
+        api_base="http://127.0.0.1:9/v1",
+        extra_headers={"x-team": PLANTED["header"]},
+        cache=False,
+    )
+    lost = call(solver(), engine(fn), driver, numbers=PUZZLE, config={"journal": path})
+    found = call(
+        solver(rate_lm=nobody_listens, retries=0), engine(), driver, numbers=PUZZLE, config={"journal": tmp_path / "2"}
+    )
+    assert found.search.spent_by["rate"].calls >= 3
+    assert "POST failed" in lost.search.first_error
+    told = [path.read_text(), (tmp_path / "2").read_text(), lost.search.first_error, lost.search.explain()]
+    told += [found.search.first_error, found.search.explain(), *(str(n.reason) for n in found.search.tree)]
+    assert "POST failed" in told[0]
+    assert "onnect" in found.search.first_error  # refused
+    assert not [secret for secret in PLANTED.values() if any(secret in text for text in told)]
+
+
+def test_a_journal_holds_what_was_asked_and_said(tmp_path):
+    path = tmp_path / "run.jsonl"
+    call(solver(), engine(tokens=(7, 3)), numbers=PUZZLE, config={"journal": path})
+    head, first, *_ = map(json.loads, path.read_text().splitlines())
+    assert head["program"] == "TreeOfThoughts"
+    assert head["controller"]["width"] == 2
+    (record,) = first["calls"]
+    assert record["model"] == "stub/model"
+    assert record["outputs"][0].startswith("[[ ## next_thoughts ## ]]\n1. 10 - 4 = 6")
+    assert (record["usage"]["prompt_tokens"], record["usage"]["completion_tokens"]) == (7, 3)
+    assert [m["role"] for m in record["messages"]] == ["system", "user"]
+
+
+def test_a_typed_answer_comes_back_as_its_type(tmp_path):
+    path = tmp_path / "run.jsonl"
+    first = call(free(), engine(talker), question="q", config={"journal": path})
+    again = call(free(), Engine(lambda kind, inputs, n: 1 / 0, kinds=KINDS), question="q", config={"journal": path})
+    assert first.answer == again.answer == [1, 2]
+
+
+def test_objects_as_proposals_are_refused_where_they_cannot_be_written(tmp_path):
+    program = solver(propose=lambda inputs, node, n: [object()])
+    with pytest.raises(JournalError, match="propose text or numbers"):
+        call(program, engine(), numbers=PUZZLE, config={"journal": tmp_path / "run.jsonl"})
