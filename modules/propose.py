@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import dspy
@@ -12,6 +13,12 @@ from . import reading
 from .compose import compose
 from .shown import NodeView
 
+# A reply that says there is no next step: it was read, and is not asked again.
+DEAD_END = re.compile(
+    r"\W*(?:none|nothing|n/?a|(?:there (?:are|is) )?no (?:(?:more|further|other|legal|valid|possible|next) ){0,3}"
+    r"(?:steps?|moves?|options?|thoughts?|proposals?)(?: (?:left|remain(?:ing)?|available|possible))?)\W*",
+    re.IGNORECASE,
+)
 ALL = "as many as are worth trying"
 
 
@@ -68,5 +75,7 @@ def proposed(text: Any, n: int | None) -> Outcome:
         return Proposed(tuple(found[:n]))
     if text is None:
         return Unread("")
+    if DEAD_END.fullmatch(reading.clean(str(text)).strip()):
+        return Proposed(())
     found = reading.items(str(text), n)
     return Proposed(tuple(found)) if found else Unread(str(text))
