@@ -193,7 +193,7 @@ def test_a_journal_in_use_is_refused(tmp_path):
     assert found.search.path == PATH
 
 
-PLANTED = {"key": "sk-planted0123456789abcdef", "header": "hush-header-0123456789", "env": "hush-env-0123456789"}
+PLANTED = {"key": "sk-planted0123456789abcdef", "env": "hush-env-0123456789"}
 
 
 @drivers
@@ -210,7 +210,6 @@ def test_no_key_gets_into_the_file(driver, tmp_path, monkeypatch):
         "openai/rater",
         api_key=PLANTED["key"],
         api_base="http://127.0.0.1:9/v1",
-        extra_headers={"x-team": PLANTED["header"]},
         cache=False,
     )
     lost = call(solver(), engine(fn), driver, numbers=PUZZLE, config={"journal": path})
