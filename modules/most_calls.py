@@ -46,14 +46,14 @@ def requests(program: TreeOfThoughts, expansions: int, evaluations: int, branchi
         case "siblings":
             asked = expansions
         case "level":
-            asked = sum(count for count, _ in batches(controller, expansions, branching))
+            asked = controller.max_depth if hasattr(controller, "width") else expansions
         case "pairs":
             asked = sum(n * comb(size, 2) for n, size in batches(controller, expansions, branching))
     return asked * rating.samples
 
 
 def batches(controller: Any, expansions: int, branching: int) -> list[tuple[int, int]]:
-    """How many batches of how many children are rated together: a level, or what is open at once."""
+    """How many batches of how many children are rated together at most: levels, or what is open at once."""
     if not hasattr(controller, "width"):
         together = min(getattr(controller, "open", 1), expansions)
         if not together:
