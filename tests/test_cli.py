@@ -124,10 +124,7 @@ def test_the_tree_shows_values_statuses_and_reasons():
 def test_no_solution_is_unverified_and_shows_the_best_way():
     found = solve("1 1 1 1")
     assert found.exit_code == Exit.UNVERIFIED == 3
-    assert (
-        "answer: (none)\nstatus: unverified (searched out): no answer, but the best way so far\n"
-        in found.stdout
-    )
+    assert "answer: (none)\nstatus: unverified (searched out): no answer, but the best way so far\n" in found.stdout
     assert "thoughtree: warning: " in found.stderr
 
 
@@ -202,8 +199,7 @@ def test_a_knob_that_the_controller_does_not_have_is_refused():
     message, code = complaint("4 9 10 13", "--controller", "dfs", "--width", "3")
     assert code == Exit.USAGE == 2
     assert message == (
-        "--width: DFS has no such knob; it has "
-        "--dedupe, --ties, --branching, --max-depth, --threshold, --expansions"
+        "--width: DFS has no such knob; it has --dedupe, --ties, --branching, --max-depth, --threshold, --expansions"
     )
 
 
@@ -254,9 +250,7 @@ def test_counts_are_whole_or_all(value):
 def test_text_needs_a_model():
     message, code = complaint("Why is the sky blue?", "--task", "text")
     assert code == Exit.USAGE
-    assert message.startswith(
-        "the rule-based stand-in plays game24 and cannot reason about text: give --model"
-    )
+    assert message.startswith("the rule-based stand-in plays game24 and cannot reason about text: give --model")
 
 
 def test_a_journal_that_cannot_be_written_or_read():
@@ -358,9 +352,7 @@ def test_saved_state_goes_into_a_program_of_ones_own():
     told, _ = in_json("ho", "--program", "own_state:ready", "--load", "narrow.json", "--input", "times=3")
     assert (len(told["path"]), told["nodes"]) == (2, 7)  # 1 + 3 + 3
     TreeOfThoughts("question -> answer", **like).save("other.json")
-    message, code = complaint(
-        "ho", "--program", "own_state:ready", "--load", "other.json", "--input", "times=1"
-    )
+    message, code = complaint("ho", "--program", "own_state:ready", "--load", "other.json", "--input", "times=1")
     assert code == Exit.USAGE
     assert "saved from another program" in message
 
@@ -495,9 +487,7 @@ def test_a_refused_connection_is_one_line(monkeypatch):
         base = server.base
     message, code = complaint("4 6", "--model", "openai/gpt-4o-mini", "--api-base", base)
     assert code == Exit.MODEL
-    assert message.startswith(
-        "calls failed: LMTransportError: [openai/gpt-4o-mini] failed to connect to 127.0.0.1:"
-    )
+    assert message.startswith("calls failed: LMTransportError: [openai/gpt-4o-mini] failed to connect to 127.0.0.1:")
     assert "sk-only" not in message
 
 

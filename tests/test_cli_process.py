@@ -58,16 +58,12 @@ def command(*arguments):
 @pytest.fixture
 def environment(tmp_path):
     (tmp_path / "slow_program.py").write_text(dedent(SLOW))
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORCE_COLOR"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORCE_COLOR"))}
     return kept | {"DSPY_CACHEDIR": str(tmp_path / "cache"), "TERM": "xterm-256color", "COLUMNS": "80"}
 
 
 def start(arguments, environment, folder, **streams):
-    return subprocess.Popen(
-        command(*arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL, **streams
-    )
+    return subprocess.Popen(command(*arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL, **streams)
 
 
 class Terminal:

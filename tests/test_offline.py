@@ -98,9 +98,7 @@ def test_it_answers_in_the_adapters_format(adapter):
     assert found.search.unread == {}
 
 
-@pytest.mark.parametrize(
-    ("numbers", "target"), [("3 3 2 3", "3/2"), ("1 2 3 4", 10), ("2 2 10", 6), ("-3 8 1 1", -24)]
-)
+@pytest.mark.parametrize(("numbers", "target"), [("3 3 2 3", "3/2"), ("1 2 3 4", 10), ("2 2 10", 6), ("-3 8 1 1", -24)])
 def test_it_reads_the_target_in_the_prompt(numbers, target):
     assert verified(solved(numbers, target), numbers, target)
 

@@ -56,6 +56,4 @@ class LiveLine:
             parts.append(f"${now.cost:.4f}")
         parts += ["no value yet" if now.best is None else f"best {now.best:g}", f"{seconds:.0f} s"]
         told = "stopping" if self.stop.asked else "Ctrl-C stops"
-        return Text.assemble(
-            "  ".join(parts), (f"  ({told})", "dim"), no_wrap=True, overflow="ellipsis", end=""
-        )
+        return Text.assemble("  ".join(parts), (f"  ({told})", "dim"), no_wrap=True, overflow="ellipsis", end="")

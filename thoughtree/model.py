@@ -33,9 +33,7 @@ def model_of(options: Options, program: TreeOfThoughts) -> Any:
     if dspy.settings.lm is not None or None not in lms_of(program).values():
         return dspy.settings.lm
     if not plays(program.task):
-        raise Mistake(
-            f"the rule-based stand-in plays game24 and cannot reason about text: give --model, {SUCH_AS}"
-        )
+        raise Mistake(f"the rule-based stand-in plays game24 and cannot reason about text: give --model, {SUCH_AS}")
     return offline_lm()
 
 

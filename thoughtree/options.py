@@ -54,14 +54,12 @@ class Options:
             "What code knows of the problem. Default: game24. text: nothing; a question in plain words.",
         ),
     ] = None
-    target: Annotated[
-        str | None, _option(PROBLEM, "What the numbers of a game24 make. Default: 24.", metavar="N")
-    ] = None
+    target: Annotated[str | None, _option(PROBLEM, "What the numbers of a game24 make. Default: 24.", metavar="N")] = (
+        None
+    )
     strict: Annotated[
         bool | None,
-        _option(
-            PROBLEM, "Moves of a game24 that state a wrong result are illegal, not repaired.", "--strict"
-        ),
+        _option(PROBLEM, "Moves of a game24 that state a wrong result are illegal, not repaired.", "--strict"),
     ] = None
     program: Annotated[
         str | None,
@@ -95,9 +93,7 @@ class Options:
     ] = None
     rate_model: Annotated[str | None, _option(MODEL, "Another model for the ratings.", metavar="NAME")] = None
     api_base: Annotated[str | None, _option(MODEL, "Address of the models' server.", metavar="URL")] = None
-    temperature: Annotated[
-        float | None, _option(MODEL, "Sampling temperature of the models.", metavar="X")
-    ] = None
+    temperature: Annotated[float | None, _option(MODEL, "Sampling temperature of the models.", metavar="X")] = None
 
     # Search
     controller: Annotated[
@@ -106,9 +102,7 @@ class Options:
     ] = None
     propose: Annotated[
         Literal["lm", "samples", "moves"] | None,
-        _option(
-            SEARCH, "Steps: several in one call (lm, the default), one a call, or the task's legal moves."
-        ),
+        _option(SEARCH, "Steps: several in one call (lm, the default), one a call, or the task's legal moves."),
     ] = None
     rate: Annotated[
         Literal["value", "siblings", "vote", "pairs", "code"] | None,
@@ -121,12 +115,8 @@ class Options:
         Literal["verdict", "unit", "anchored"] | None,
         _option(SEARCH, "sure, maybe, impossible (verdict, the default); 0 to 1 (unit); 0 to 10 (anchored)."),
     ] = None
-    samples: Annotated[int | None, _option(SEARCH, "Ratings per node. Default: 1.", metavar="N", min=1)] = (
-        None
-    )
-    concurrency: Annotated[
-        int | None, _option(SEARCH, "Calls in flight. Default: 8.", metavar="N", min=1)
-    ] = None
+    samples: Annotated[int | None, _option(SEARCH, "Ratings per node. Default: 1.", metavar="N", min=1)] = None
+    concurrency: Annotated[int | None, _option(SEARCH, "Calls in flight. Default: 8.", metavar="N", min=1)] = None
     seed: Annotated[int | None, _option(SEARCH, "For ties and sampling. Default: 0.", metavar="N")] = None
     journal: Annotated[
         Path | None,
@@ -142,34 +132,22 @@ class Options:
     branching: Annotated[str | None, _count("--branching", "Steps proposed per state.")] = None
     max_depth: Annotated[int | None, _knob("Steps to the deepest state.", metavar="N", min=1)] = None
     keep: Annotated[str | None, _count("--keep", "best-first: children kept per expansion.")] = None
-    expansions: Annotated[str | None, _count("--expansions", "best-first, dfs: states expanded at most.")] = (
-        None
-    )
+    expansions: Annotated[str | None, _count("--expansions", "best-first, dfs: states expanded at most.")] = None
     open: Annotated[int | None, _knob("best-first: states expanded at once.", metavar="N", min=1)] = None
     threshold: Annotated[float | None, _knob("dfs: drop states valued under this.", metavar="X")] = None
-    prune_below: Annotated[float | None, _knob("best-first: drop states valued under this.", metavar="X")] = (
-        None
-    )
+    prune_below: Annotated[float | None, _knob("best-first: drop states valued under this.", metavar="X")] = None
     min_score: Annotated[float | None, _knob("beam: drop states valued under this.", metavar="X")] = None
-    solved_threshold: Annotated[
-        float | None, _knob("beam: end with a level that reaches it.", metavar="X")
-    ] = None
+    solved_threshold: Annotated[float | None, _knob("beam: end with a level that reaches it.", metavar="X")] = None
     depth_bonus: Annotated[float | None, _knob("best-first: added to a value per level.", metavar="X")] = None
     normalise: Annotated[bool | None, _knob("best-first: compare values with their level's mean.")] = None
     select: Annotated[Literal["top", "sample"] | None, _knob("beam: how states are kept.")] = None
     stop: Annotated[Literal["level", "first"] | None, _knob("beam: when a goal ends the search.")] = None
-    best: Annotated[Literal["deepest", "seen"] | None, _knob("beam, best-first: what is given unsolved.")] = (
-        None
-    )
-    ties: Annotated[Literal["age", "seed", "deeper"] | None, _knob("Which of equal values comes first.")] = (
-        None
-    )
+    best: Annotated[Literal["deepest", "seen"] | None, _knob("beam, best-first: what is given unsolved.")] = None
+    ties: Annotated[Literal["age", "seed", "deeper"] | None, _knob("Which of equal values comes first.")] = None
     dedupe: Annotated[bool | None, _knob("Drop steps and states that were met before.")] = None
 
     # Budget
-    budget_calls: Annotated[
-        int | None, _option(BUDGET, "LM calls, retries included.", metavar="N", min=1)
-    ] = None
+    budget_calls: Annotated[int | None, _option(BUDGET, "LM calls, retries included.", metavar="N", min=1)] = None
     budget_seconds: Annotated[float | None, _option(BUDGET, "Wall time.", metavar="S")] = None
     budget_cost: Annotated[float | None, _option(BUDGET, "Dollars.", metavar="X")] = None
     budget_tokens: Annotated[int | None, _option(BUDGET, "Tokens in and out.", metavar="N", min=1)] = None
@@ -178,9 +156,7 @@ class Options:
     # Output
     json: Annotated[bool, _option(OUTPUT, "One JSON object on stdout.", "--json")] = False
     tree: Annotated[bool, _option(OUTPUT, "The tree, with values, statuses and reasons.", "--tree")] = False
-    explain: Annotated[bool, _option(OUTPUT, "Why it went as it did, and what to change.", "--explain")] = (
-        False
-    )
+    explain: Annotated[bool, _option(OUTPUT, "Why it went as it did, and what to change.", "--explain")] = False
     quiet: Annotated[bool, _option(OUTPUT, "The answer alone, and no progress.", "--quiet", "-q")] = False
 
 

@@ -49,9 +49,7 @@ def _new(options: Options) -> TreeOfThoughts:
 
 def _finished(options: Options) -> TreeOfThoughts:
     for name in _given(options, FINISHED):
-        raise Mistake(
-            f"{_flag(name)}: the program of {'--program' if options.program else '--load'} has its own"
-        )
+        raise Mistake(f"{_flag(name)}: the program of {'--program' if options.program else '--load'} has its own")
     if not options.program:
         assert options.load is not None
         return load(options.load)
@@ -60,9 +58,7 @@ def _finished(options: Options) -> TreeOfThoughts:
         try:
             program.load(options.load)
         except KeyError as error:
-            raise Mistake(
-                f"--load {options.load}: it says nothing of {error}; saved from another program?"
-            ) from error
+            raise Mistake(f"--load {options.load}: it says nothing of {error}; saved from another program?") from error
     return program
 
 

@@ -60,9 +60,7 @@ def summary_text(result: Result) -> Text:
     """The answer, its worth, the way there, and what it took."""
     told = Text()
     for name, value in (result.answer or {}).items():
-        told.append(f"{name}: ", "dim").append("(none)" if value is None else _text(value), "bold").append(
-            "\n"
-        )
+        told.append(f"{name}: ", "dim").append("(none)" if value is None else _text(value), "bold").append("\n")
     answered = any(value is not None for value in (result.answer or {}).values())
     worth = WORTH[result.status] if answered or not result.path else "no answer, but the best way so far"
     status = f"{result.status}{_ending(result)}: {worth}"

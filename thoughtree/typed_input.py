@@ -27,9 +27,7 @@ def inputs_of(signature: type[dspy.Signature], words: Sequence[str], pairs: Sequ
         if name not in known:
             raise Mistake(f"--input {name!r}: there is no such input; the names are {', '.join(known)}")
         if name in given:
-            raise Mistake(
-                f"--input {name!r} is given twice" + (", the first time as the problem" if words else "")
-            )
+            raise Mistake(f"--input {name!r} is given twice" + (", the first time as the problem" if words else ""))
         given[name] = value
     for name, info in known.items():
         if name not in given and info.is_required():
