@@ -11,7 +11,5 @@ class RateSiblings(dspy.Signature):
     """
 
     search_candidates: str = dspy.InputField(desc="the candidates, numbered")
-    rating_reasoning: str = dspy.OutputField(
-        desc="for each candidate, how it could go on or what rules it out"
-    )
+    rating_reasoning: str = dspy.OutputField(desc="for each candidate, how it could go on or what rules it out")
     thought_ratings: str = dspy.OutputField(desc="one line a candidate: its number, then its rating alone")

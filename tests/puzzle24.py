@@ -60,6 +60,4 @@ def call(program: Any, model: Any, driver: str = "threads", **inputs: Any) -> An
 
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
-each = pytest.mark.parametrize(
-    ("driver", "concurrency"), [(d, c) for d in ("threads", "asyncio") for c in (1, 8)]
-)
+each = pytest.mark.parametrize(("driver", "concurrency"), [(d, c) for d in ("threads", "asyncio") for c in (1, 8)])

@@ -96,9 +96,7 @@ def test_the_raw_path_is_an_answer(driver):
 )
 @pytest.mark.parametrize("marked", [False, True])
 def test_answers_have_the_type_that_was_asked_for(driver, kind, said, value, marked):
-    signature = dspy.Signature(
-        f"question -> answer: {kind}", custom_types={"Point": Point, "Literal": Literal}
-    )
+    signature = dspy.Signature(f"question -> answer: {kind}", custom_types={"Point": Point, "Literal": Literal})
     model = thinks({"answer": said})
     propose = (lambda inputs, node, n: [f"ANSWER: {said}"]) if marked else "lm"
     found = call(program(signature, propose=propose), model, driver, question="q")
@@ -117,9 +115,7 @@ def test_several_outputs_come_from_the_closing_call(driver):
 
 
 def test_a_reasoning_field_of_the_users_own_is_kept():
-    found = call(
-        program("question -> reasoning, answer"), thinks({"reasoning": "why", "answer": "42"}), question="q"
-    )
+    found = call(program("question -> reasoning, answer"), thinks({"reasoning": "why", "answer": "42"}), question="q")
     assert (found.reasoning, found.answer) == ("why", "42")
 
 
@@ -191,13 +187,9 @@ class Riddle(Task):
 
 @drivers
 def test_a_checked_answer_is_solved_and_a_refused_one_is_not(driver):
-    right = call(
-        TreeOfThoughts(task=Riddle(), controller=ONE), thinks({"answer": "42"}), driver, question="q"
-    )
+    right = call(TreeOfThoughts(task=Riddle(), controller=ONE), thinks({"answer": "42"}), driver, question="q")
     assert (right.answer, right.search.status) == ("42", SearchStatus.SOLVED)
-    wrong = call(
-        TreeOfThoughts(task=Riddle(), controller=ONE), thinks({"answer": "41"}), driver, question="q"
-    )
+    wrong = call(TreeOfThoughts(task=Riddle(), controller=ONE), thinks({"answer": "41"}), driver, question="q")
     assert (wrong.answer, wrong.search.status) == ("41", SearchStatus.UNVERIFIED)
 
 
@@ -222,9 +214,7 @@ def test_a_model_may_not_spoil_what_code_has_verified(driver):
     def fn(kind, inputs, n):
         return {"answer": "4 * 6"} if kind not in KINDS else script(kind, inputs, n)
 
-    found = call(
-        TreeOfThoughts(task=Game24(), controller=DFS(), answer="lm"), engine(fn), driver, numbers=PUZZLE
-    )
+    found = call(TreeOfThoughts(task=Game24(), controller=DFS(), answer="lm"), engine(fn), driver, numbers=PUZZLE)
     assert found.search.path == PATH
     assert found.answer == "(10 - 4) * (13 - 9)"
     assert found.search.status is SearchStatus.SOLVED
@@ -244,14 +234,10 @@ class Goal(Task):
 
 @drivers
 def test_refused_words_are_no_solution_though_the_path_is_one(driver):
-    found = call(
-        TreeOfThoughts(task=Goal(), controller=DFS()), thinks({"answer": "41"}), driver, question="q"
-    )
+    found = call(TreeOfThoughts(task=Goal(), controller=DFS()), thinks({"answer": "41"}), driver, question="q")
     assert found.search.path == ["b"]
     assert (found.answer, found.search.status) == ("41", SearchStatus.UNVERIFIED)
-    found = call(
-        TreeOfThoughts(task=Goal(), controller=DFS()), thinks({"answer": "42"}), driver, question="q"
-    )
+    found = call(TreeOfThoughts(task=Goal(), controller=DFS()), thinks({"answer": "42"}), driver, question="q")
     assert (found.answer, found.search.status) == ("42", SearchStatus.SOLVED)
 
 
@@ -280,9 +266,7 @@ def test_a_reward_verifies_what_reaches_its_threshold(driver):
 @drivers
 def test_a_rewarded_thought_that_falls_short_does_not_end_the_search(driver):
     model = thinks({"answer": "never asked"}, "1. ANSWER: forty-two\n2. ANSWER: 42")
-    found = call(
-        program(reward_fn=lambda i, p: float(p.answer == "42"), threshold=1.0), model, driver, question="q"
-    )
+    found = call(program(reward_fn=lambda i, p: float(p.answer == "42"), threshold=1.0), model, driver, question="q")
     assert (found.answer, found.search.status) == ("42", SearchStatus.SOLVED)
     assert [n.value for n in found.search.tree if n.depth] == [0.0, 1.0]
     assert closings(model) == []
@@ -317,9 +301,7 @@ def test_a_reward_that_calls_a_model_is_counted(driver, budget):
 
 def test_a_reward_without_a_threshold_is_refused():
     for knobs in ({"reward_fn": short}, {"threshold": 0.5}):
-        with pytest.raises(
-            ValueError, match="a reward needs the score at which an answer counts as verified"
-        ):
+        with pytest.raises(ValueError, match="a reward needs the score at which an answer counts as verified"):
             program(**knobs)
 
     async def later(inputs, prediction):
@@ -332,9 +314,7 @@ def test_a_reward_without_a_threshold_is_refused():
 @drivers
 @pytest.mark.parametrize("score", ["high", None, float("nan")])
 def test_a_reward_that_is_no_number_is_an_error_and_no_score(driver, score):
-    found = call(
-        program(reward_fn=lambda i, p: score, threshold=0.5), thinks({"answer": "42"}), driver, question="q"
-    )
+    found = call(program(reward_fn=lambda i, p: score, threshold=0.5), thinks({"answer": "42"}), driver, question="q")
     assert found.search.reward is None
     assert found.search.status is SearchStatus.UNVERIFIED
     assert "must be a finite number" in found.search.first_error
@@ -358,9 +338,7 @@ def test_a_direct_answer_that_code_refuses_starts_the_search(driver):
         return {"answer": "4 * 6"} if kind not in KINDS else script(kind, inputs, n)
 
     model = engine(fn)
-    found = call(
-        TreeOfThoughts(task=Game24(), controller=DFS(), first="answer"), model, driver, numbers=PUZZLE
-    )
+    found = call(TreeOfThoughts(task=Game24(), controller=DFS(), first="answer"), model, driver, numbers=PUZZLE)
     assert found.search.path == PATH
     assert found.search.status is SearchStatus.SOLVED
     assert len(closings(model)) == 1
@@ -382,9 +360,7 @@ def test_first_must_be_built_in():
 
 @drivers
 def test_a_failed_search_raises_where_that_is_asked_for(driver):
-    hopeless = engine(
-        lambda kind, inputs, n: {"next_thoughts": "1. 99 - 1 = 98"} if kind == "propose" else {}
-    )
+    hopeless = engine(lambda kind, inputs, n: {"next_thoughts": "1. 99 - 1 = 98"} if kind == "propose" else {})
     with pytest.raises(SearchFailed, match="failed") as caught:
         call(
             TreeOfThoughts(task=Game24(), controller=DFS(), on_failure="raise"),
@@ -406,9 +382,7 @@ def test_an_unverified_answer_raises_nothing():
 
 def test_the_closing_call_is_reserved_from_the_start():
     model = thinks({"answer": "42"})
-    found = call(
-        program(budget=Budget(calls=3), controller=DFS(branching=2), concurrency=1), model, question="q"
-    )
+    found = call(program(budget=Budget(calls=3), controller=DFS(branching=2), concurrency=1), model, question="q")
     assert [c.kind if c.kind in KINDS else "answer" for c in model.calls] == ["propose", "rate", "answer"]
     assert found.answer == "42"
     with pytest.raises(ValueError, match="the closing call takes 1 of them"):

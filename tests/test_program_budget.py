@@ -25,11 +25,7 @@ def busy(rng):
         with lock:
             mood = rng.random()
         if mood < 0.1:
-            raise (
-                dspy.LMRateLimitError("later", model="m", retry_after=0)
-                if mood < 0.05
-                else ValueError("broken")
-            )
+            raise (dspy.LMRateLimitError("later", model="m", retry_after=0) if mood < 0.05 else ValueError("broken"))
         if mood < 0.2:
             return "no field at all" if mood < 0.15 else ""
         if kind == "propose":
@@ -139,9 +135,7 @@ def priced(model, name="stub/model"):
 def test_an_unknown_price_is_refused_before_anything_is_paid(driver):
     model = engine()
     program = TreeOfThoughts(task=Game24(), budget=Budget(cost=1.0))
-    with pytest.raises(
-        ValueError, match=r"the price of stub/model \(role propose\) is unknown.*give prices="
-    ):
+    with pytest.raises(ValueError, match=r"the price of stub/model \(role propose\) is unknown.*give prices="):
         call(program, model, driver, numbers=PUZZLE)
     other = TreeOfThoughts(
         task=Game24(),
@@ -158,9 +152,7 @@ def test_an_unknown_price_is_refused_before_anything_is_paid(driver):
 def test_dollars_are_held_with_given_prices(driver):
     model = engine(tokens=(1000, 500))
     prices = {"stub/model": (5.0, 10.0)}  # 0.005 + 0.005 dollars a call
-    program = TreeOfThoughts(
-        task=Game24(), controller=DFS(), budget=Budget(cost=0.035), prices=prices, concurrency=1
-    )
+    program = TreeOfThoughts(task=Game24(), controller=DFS(), budget=Budget(cost=0.035), prices=prices, concurrency=1)
     found = call(program, model, driver, numbers=PUZZLE)
     assert found.search.ended == "cost"
     assert model.count() == 4  # 0.03 is under the ceiling, 0.04 is not

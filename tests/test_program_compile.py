@@ -40,9 +40,7 @@ def test_the_trace_holds_the_path_and_confirmed_negatives(driver):
         ("9 10 52", "impossible"),
     ]
     assert all(p is propose or p is rate for p, _, _ in entries)
-    assert all(
-        set(inputs) == {"numbers", "search_path", "search_state"} for p, inputs, _ in entries if p is rate
-    )
+    assert all(set(inputs) == {"numbers", "search_path", "search_state"} for p, inputs, _ in entries if p is rate)
 
 
 def test_no_trace_is_kept_unless_one_is_asked_for():
@@ -117,18 +115,14 @@ def test_labeled_few_shot_gives_demos_to_every_role():
     )
     call(compiled, model, numbers="4 9 10 13")
     closing = model.calls[-1].request
-    assert "1*2*3*4" in str(
-        closing.messages[:-1]
-    )  # the demos reach the prompt of the role that has their outputs
+    assert "1*2*3*4" in str(closing.messages[:-1])  # the demos reach the prompt of the role that has their outputs
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_bootstrap_takes_demos_from_the_solution_path_only(rounds):
     examples = [dspy.Example(numbers=PUZZLE, answer="x").with_inputs("numbers")]
     program = solver()
-    optimizer = dspy.BootstrapFewShot(
-        metric=solved, max_bootstrapped_demos=4, max_labeled_demos=0, max_rounds=rounds
-    )
+    optimizer = dspy.BootstrapFewShot(metric=solved, max_bootstrapped_demos=4, max_labeled_demos=0, max_rounds=rounds)
     with dspy.context(lm=dspy.LM("unused/model")):
         compiled = call(_Compile(optimizer, program, examples), engine(), numbers=PUZZLE)
     on_path = {"4 9 10 13", "6 9 13", "4 6"}

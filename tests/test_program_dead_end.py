@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from thoughtree.modules.propose import proposed
 from thoughtree.search import Proposed, Unread
 

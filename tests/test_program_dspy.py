@@ -148,9 +148,7 @@ def test_each_role_calls_its_own_lm(driver):
 
     def fn(kind, inputs, n):
         return (
-            {"next_thoughts": "1. a\n2. b"}
-            if kind == "propose"
-            else {"rating_reasoning": "", "thought_rating": "sure"}
+            {"next_thoughts": "1. a\n2. b"} if kind == "propose" else {"rating_reasoning": "", "thought_rating": "sure"}
         )
 
     cheap.fn = dear.fn = fn
@@ -264,11 +262,7 @@ class Outer(dspy.Module):
 @drivers
 def test_a_call_inside_another_modules_forward(driver):
     def fn(kind, inputs, n):
-        return (
-            {"sentence": f"It is {inputs['expression']}."}
-            if kind == ("sentence",)
-            else script(kind, inputs, n)
-        )
+        return {"sentence": f"It is {inputs['expression']}."} if kind == ("sentence",) else script(kind, inputs, n)
 
     found = call(Outer(), engine(fn), driver, numbers=PUZZLE)
     assert found.sentence == "It is (10 - 4) * (13 - 9)."
@@ -303,9 +297,7 @@ def test_react_uses_it_as_a_tool():
         return dict.fromkeys(kind, "done")
 
     agent = dspy.ReAct("question -> reply", tools=[tool])
-    found = call(
-        agent, Engine(fn, kinds={k: v for k, v in KINDS.items() if k in ("propose", "rate")}), question="24?"
-    )
+    found = call(agent, Engine(fn, kinds={k: v for k, v in KINDS.items() if k in ("propose", "rate")}), question="24?")
     assert found.reply == "done"
     assert "solved" in said[1]  # the observation holds the answer and what it is worth
     assert "(10 - 4) * (13 - 9)" in said[1]
@@ -343,10 +335,7 @@ def test_a_tool_checks_and_types_its_arguments(driver):
         "limit": "integer",
     }
     with dspy.context(lm=lm(engine(fn))):
-        if driver == "threads":
-            found = tool(question="q", limit=7)
-        else:
-            found = asyncio.run(tool.acall(question="q", limit=7))
+        found = tool(question="q", limit=7) if driver == "threads" else asyncio.run(tool.acall(question="q", limit=7))
         with pytest.raises(ValueError, match="limit"):
             tool(question="q", limit="many")
     assert found == {"answer": 7, "search_status": "unverified"}

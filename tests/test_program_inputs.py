@@ -18,9 +18,7 @@ ONE = Beam(width=1, branching=1, max_depth=1)
 def fn(kind, inputs, n):
     if kind == "propose":
         return {"next_thoughts": "1. a"}
-    return (
-        {"rating_reasoning": "r", "thought_rating": "sure"} if kind == "rate" else dict.fromkeys(kind, "42")
-    )
+    return {"rating_reasoning": "r", "thought_rating": "sure"} if kind == "rate" else dict.fromkeys(kind, "42")
 
 
 def program(signature="question -> answer", **knobs):
@@ -61,9 +59,7 @@ def test_names_that_a_search_has_too_are_free(driver):
 
 @pytest.mark.parametrize("name", ["config", "demos", "lm"])
 def test_inputs_that_dspy_takes_itself_are_refused(name):
-    with pytest.raises(
-        ValueError, match=f"the input field '{name}' is a keyword of every DSPy call; rename it"
-    ):
+    with pytest.raises(ValueError, match=f"the input field '{name}' is a keyword of every DSPy call; rename it"):
         program(f"{name} -> answer")
 
 
@@ -75,9 +71,7 @@ def test_outputs_that_hide_the_predictions_own_are_refused(name):
         program(f"question -> {name}")
 
 
-@pytest.mark.parametrize(
-    "name", ["search_path", "num_thoughts", "next_thoughts", "thought_rating", "search_state"]
-)
+@pytest.mark.parametrize("name", ["search_path", "num_thoughts", "next_thoughts", "thought_rating", "search_state"])
 def test_inputs_named_like_a_role_field_are_refused(name):
     if name == "search_state":  # a role's field only where the task renders its states
         with pytest.raises(ValueError, match="'search_state' is also a field of the search's own; rename it"):
@@ -140,9 +134,7 @@ class Place(pydantic.BaseModel):
 
 @drivers
 def test_types_of_inputs_are_kept(driver):
-    signature = dspy.Signature(
-        "place: Place, limits: list[int] -> answer: int", custom_types={"Place": Place}
-    )
+    signature = dspy.Signature("place: Place, limits: list[int] -> answer: int", custom_types={"Place": Place})
     made = program(signature)
     for predictor in made.predictors():
         assert predictor.signature.input_fields["place"].annotation is Place
@@ -250,9 +242,7 @@ def test_wrong_knobs_are_named(knobs, error, says):
 
 def test_what_the_roles_hang_on_cannot_be_changed_later():
     made = program()
-    with pytest.raises(
-        ValueError, match=r"plan[.]rate='vote': this is built into the roles; make a new program"
-    ):
+    with pytest.raises(ValueError, match=r"plan[.]rate='vote': this is built into the roles; make a new program"):
         made.plan = made.plan.replace(rate="vote")
     made.budget = 7
     assert made.budget == Budget(calls=7)

@@ -130,9 +130,7 @@ def test_a_blocking_function_leaves_the_loop_free(driver):
             barrier.wait()
         return [f"a{node.id}", f"b{node.id}"]
 
-    found = call(
-        flat(propose=propose, controller=Beam(width=2, branching=2, max_depth=2)), None, driver, question="q"
-    )
+    found = call(flat(propose=propose, controller=Beam(width=2, branching=2, max_depth=2)), None, driver, question="q")
     assert not found.search.errors
 
 
@@ -160,11 +158,7 @@ class SyncSteps(dspy.Module):
 
 
 def stepping(kind, inputs, n):
-    return (
-        {"steps": script("propose", inputs, n)["next_thoughts"]}
-        if kind == "steps"
-        else script(kind, inputs, n)
-    )
+    return {"steps": script("propose", inputs, n)["next_thoughts"]} if kind == "steps" else script(kind, inputs, n)
 
 
 @drivers

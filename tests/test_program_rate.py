@@ -54,13 +54,8 @@ def test_any_mapping_of_words_to_values():
     model = rater(rating_reasoning="r", thought_rating=lambda i: words[last(i)])
     found = call(program(scale={"great": 5, "fine": 2, "poor": 0}), model, question="q")
     assert values(found) == {"a": 5.0, "b": 0.0, "c": 2.0}
-    description = (
-        found.search.task and program(scale={"great": 5, "fine": 2, "poor": 0}).rate.predict.signature
-    )
-    assert (
-        description.output_fields["thought_rating"].json_schema_extra["desc"]
-        == "one word: great, fine or poor"
-    )
+    description = found.search.task and program(scale={"great": 5, "fine": 2, "poor": 0}).rate.predict.signature
+    assert description.output_fields["thought_rating"].json_schema_extra["desc"] == "one word: great, fine or poor"
 
 
 def test_unit_scale_clamps_and_counts_what_is_off_it():
@@ -172,9 +167,7 @@ def test_a_function_rates_a_level(driver):
         return [{"sure": 1.0, "maybe": 0.5}.get(RATINGS.get(n.text), 0.0) for n in nodes]
 
     model = engine()
-    found = call(
-        TreeOfThoughts(task=Game24(), controller=Beam(width=2), rate=rate), model, driver, numbers=PUZZLE
-    )
+    found = call(TreeOfThoughts(task=Game24(), controller=Beam(width=2), rate=rate), model, driver, numbers=PUZZLE)
     assert found.search.path == PATH
     assert model.count() == model.count("propose")
     assert asked[0] == ["6 9 13", "10 13 13", "9 10 52"]
@@ -213,9 +206,7 @@ class Judge(dspy.Module):
 
 
 @drivers
-@pytest.mark.parametrize(
-    ("kind", "said", "value"), [("score: float", "0.25", 0.25), ("verdict", "7/10", 0.7)]
-)
+@pytest.mark.parametrize(("kind", "said", "value"), [("score: float", "0.25", 0.25), ("verdict", "7/10", 0.7)])
 def test_a_module_rates_a_node(driver, kind, said, value):
     def fn(asked, inputs, n):
         if asked == "propose":
@@ -330,9 +321,7 @@ def test_cheap_raters_need_a_dear_one_of_their_kind():
 
 @drivers
 def test_an_unread_rating_is_maybe_and_never_a_prune(driver):
-    model = rater(
-        rating_reasoning="r", thought_rating=lambda i: "sure" if last(i) == "a" else "hm, 3 of 4 dentists"
-    )
+    model = rater(rating_reasoning="r", thought_rating=lambda i: "sure" if last(i) == "a" else "hm, 3 of 4 dentists")
     found = call(program(controller=DFS(max_depth=1)), model, driver, question="q")
     assert values(found) == {"a": 20.0, "b": 1.0, "c": 1.0}
     assert found.search.unread == {"rate": 2}

@@ -32,9 +32,7 @@ def numbered(kind, inputs, n):
     """No two replies are alike."""
     if kind == "propose":
         return {"next_thoughts": f"1. thought {n}"}
-    return (
-        {"rating_reasoning": "", "thought_rating": "maybe"} if kind == "rate" else {"answer": f"answer {n}"}
-    )
+    return {"rating_reasoning": "", "thought_rating": "maybe"} if kind == "rate" else {"answer": f"answer {n}"}
 
 
 def program(**knobs):
@@ -72,16 +70,10 @@ def test_samples_of_a_rating_differ_too(cached, driver):
     verdicts = iter(["sure", "maybe", "impossible"] * 9)
 
     def fn(kind, inputs, n):
-        return (
-            {"rating_reasoning": "", "thought_rating": next(verdicts)}
-            if kind == "rate"
-            else script(kind, inputs, n)
-        )
+        return {"rating_reasoning": "", "thought_rating": next(verdicts)} if kind == "rate" else script(kind, inputs, n)
 
     model = engine(fn)
-    rated = TreeOfThoughts(
-        task=Game24(), samples=3, controller=Beam(width=1, branching=1, max_depth=1), concurrency=1
-    )
+    rated = TreeOfThoughts(task=Game24(), samples=3, controller=Beam(width=1, branching=1, max_depth=1), concurrency=1)
     found = call(rated, lm(model, cache=True), driver, numbers=PUZZLE)
     assert model.count("rate") == 3
     assert found.search.best.value == pytest.approx(21.001)
@@ -92,9 +84,7 @@ def test_equal_prompts_of_one_search_share_the_cache(cached):
 
     def fn(kind, inputs, n):
         return (
-            {"next_thoughts": "1. a\n2. b"}
-            if kind == "propose"
-            else {"rating_reasoning": "", "thought_rating": "sure"}
+            {"next_thoughts": "1. a\n2. b"} if kind == "propose" else {"rating_reasoning": "", "thought_rating": "sure"}
         )
 
     model = engine(fn)
@@ -158,9 +148,7 @@ def test_a_reasoning_model_is_never_sent_one(name):
 def test_a_model_that_refuses_a_temperature_is_asked_again_without(driver, retries):
     def refuse(request):
         if request.config.temperature is not None:
-            raise dspy.LMInvalidRequestError(
-                "Unsupported value: 'temperature' does not support 1.0", model="m"
-            )
+            raise dspy.LMInvalidRequestError("Unsupported value: 'temperature' does not support 1.0", model="m")
 
     class Strict(Engine):
         def _reply(self, call, n):
@@ -204,11 +192,7 @@ def never(inputs, prediction):
 @pytest.mark.parametrize("own", [False, True])
 def test_best_of_n_makes_four_different_attempts_on_a_cached_lm(cached, own):
     model = engine(numbered)
-    roles = (
-        {"propose_lm": lm(model, cache=True, temperature=0.5), "answer_lm": lm(model, cache=True)}
-        if own
-        else {}
-    )
+    roles = {"propose_lm": lm(model, cache=True, temperature=0.5), "answer_lm": lm(model, cache=True)} if own else {}
     inner = program(**roles)
     answers = []
 
@@ -221,10 +205,7 @@ def test_best_of_n_makes_four_different_attempts_on_a_cached_lm(cached, own):
     assert len(set(answers)) == 4
     assert model.count("propose") == 4
     assert model.count() == 8
-    assert (
-        sorted(c.request.config.temperature for c in model.calls if c.kind == "propose")
-        == [0.5 if own else 1.0] * 4
-    )
+    assert sorted(c.request.config.temperature for c in model.calls if c.kind == "propose") == [0.5 if own else 1.0] * 4
     call(best, lm(model, cache=True), question="q")
     assert model.count() == 8  # the same four attempts again
 
@@ -259,10 +240,7 @@ def test_an_lm_with_a_rollout_id_of_its_own_is_another_attempt(cached):
     one = call(program(), lm(model, cache=True, rollout_id=1, temperature=1.0), question="q")
     two = call(program(), lm(model, cache=True, rollout_id=2, temperature=1.0), question="q")
     assert one.answer != two.answer
-    assert (
-        call(program(), lm(model, cache=True, rollout_id=1, temperature=1.0), question="q").answer
-        == one.answer
-    )
+    assert call(program(), lm(model, cache=True, rollout_id=1, temperature=1.0), question="q").answer == one.answer
 
 
 def test_refine_brings_its_hint_to_every_later_attempt(cached):

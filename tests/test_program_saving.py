@@ -247,9 +247,7 @@ def test_other_instructions_do_not_stop_loading(tmp_path):
     path = saved(TreeOfThoughts(dspy.Signature("question -> answer", "Old words.")), tmp_path)
     program = TreeOfThoughts(dspy.Signature("question -> answer", "New words."))
     program.load(path)
-    assert (
-        "Old words." in program.rate.predict.signature.instructions
-    )  # what was saved, as for any DSPy module
+    assert "Old words." in program.rate.predict.signature.instructions  # what was saved, as for any DSPy module
 
 
 def test_a_controller_of_the_users_own_says_that_it_cannot_be_saved(tmp_path):

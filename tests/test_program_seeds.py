@@ -157,9 +157,7 @@ def test_an_interior_step_never_beats_the_steps_built_on_it():
     assert found.search.path == ["a0", "a1"]
     assert found.search.value == 0.3
     seen = TreeOfThoughts("question -> answer", scale="unit", controller=Beam(max_depth=2, best="seen"))
-    assert call(seen, thinker({"a0": 0.9, "b0": 0.8, "a1": 0.3, "b1": 0.2}), question="q").search.path == [
-        "a0"
-    ]
+    assert call(seen, thinker({"a0": 0.9, "b0": 0.8, "a1": 0.3, "b1": 0.2}), question="q").search.path == ["a0"]
 
 
 def test_a_value_without_threshold_is_no_solution():

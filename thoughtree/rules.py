@@ -28,9 +28,7 @@ class Rules:
     def __init__(self, propose: ProposeRule | None, rate: RateRule | None, answer: AnswerRule | None) -> None:
         self.propose, self.rate, self.answer = propose, rate, answer
 
-    def __deepcopy__(
-        self, memo: Any
-    ) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
+    def __deepcopy__(self, memo: Any) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
         return self
 
     def complete(self, request: Any) -> Any:
@@ -50,10 +48,7 @@ class Rules:
         if "next_thoughts" in names:
             n = inputs.pop("num_thoughts", "")
             thoughts = _rule("propose", self.propose)(inputs, int(n) if n.isdigit() else None)
-            return {
-                "next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1))
-                or "none"
-            }
+            return {"next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1)) or "none"}
         if "rating_reasoning" in names or "rating_reachable" in names:
             return dict.fromkeys(names, "by rule") | self._rating(names, inputs)
         given = _rule("answer", self.answer)(inputs)
@@ -116,9 +111,7 @@ class RuleLM(dspy.LM):  # type: ignore[misc]
 
 def _rule(name: str, rule: Any) -> Any:
     if rule is None:
-        raise ValueError(
-            f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it"
-        )
+        raise ValueError(f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it")
     return rule
 
 
