@@ -21,11 +21,9 @@ def about(kind: str, signature: type[dspy.Signature], task: Any) -> dict[str, An
         "inputs": _types(signature.input_fields),
         "outputs": _types(signature.output_fields),
         "instructions": signature.instructions,
-        "descriptions": {name: info.json_schema_extra["desc"] for name, info in fields.items()},
+        "descriptions": {name: described(info) for name, info in fields.items()},
         "defaults": {
-            name: info.default
-            for name, info in fields.items()
-            if not info.is_required() and _plain(info.default)
+            name: info.default for name, info in fields.items() if not info.is_required() and _plain(info.default)
         },
         "task": describe(task),
     }
@@ -48,8 +46,19 @@ def signature_of(state: Mapping[str, Any], custom_types: Mapping[str, Any] | Non
             if name in state.get("defaults", {}):
                 told["default"] = state["defaults"][name]
             fields[name] = annotation.read(kind, custom_types), make(**told)
-    made: type[dspy.Signature] = dspy.Signature(fields, state["instructions"])
+    return build(fields, state["instructions"])
+
+
+def build(*given: Any) -> type[dspy.Signature]:
+    """`dspy.Signature(...)`, which makes a class and looks to a type checker as if it made an instance."""
+    make: Any = dspy.Signature
+    made: type[dspy.Signature] = make(*given)
     return made
+
+
+def described(info: Any) -> str:
+    """A field's description; DSPy gives it a placeholder where the user gave none."""
+    return str(info.json_schema_extra["desc"])
 
 
 def _types(fields: Mapping[str, Any]) -> dict[str, str]:

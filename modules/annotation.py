@@ -15,8 +15,7 @@ BUILTIN: dict[str, Any] = {
     kind.__name__: kind for kind in (str, int, float, bool, list, tuple, dict, set, frozenset, complex, bytes)
 }
 TYPING: dict[str, Any] = {
-    name: getattr(typing, name)
-    for name in ("Any", "Dict", "List", "Literal", "Optional", "Set", "Tuple", "Union")
+    name: getattr(typing, name) for name in ("Any", "Dict", "List", "Literal", "Optional", "Set", "Tuple", "Union")
 }
 KNOWN: dict[str, Any] = {**BUILTIN, **TYPING, "None": None, "NoneType": None}
 

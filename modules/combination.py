@@ -21,9 +21,7 @@ def check(program: Any, plan: Plan) -> None:
     if plan.rate == "code" and not task.has("value"):
         raise ValueError(f"rate='code': {kind} does not value states; give it that hook")
     if plan.first is not None and program.answer is None:
-        raise ValueError(
-            "first='answer': this program was built without that role; build it with first='answer'"
-        )
+        raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
     _check_reward(program, plan)
     _check_cheap(program, plan)
 
@@ -42,13 +40,10 @@ def _check_reward(program: Any, plan: Plan) -> None:
 def _check_cheap(program: Any, plan: Plan) -> None:
     cheap = program.cheap_rate
     if plan.near is not None and cheap is None:
-        raise ValueError(
-            f"near={plan.near!r}: there is no cheap rater whose near ties it could mean; give cheap_rate="
-        )
+        raise ValueError(f"near={plan.near!r}: there is no cheap rater whose near ties it could mean; give cheap_rate=")
     if isinstance(cheap, dspy.BaseLM) and not isinstance(program.rate, Rate):
         raise ValueError(
-            f"cheap_rate={cheap!r}: an LM needs a prompt to rate by, and rate={plan.rate!r} has none; "
-            "give a function"
+            f"cheap_rate={cheap!r}: an LM needs a prompt to rate by, and rate={plan.rate!r} has none; give a function"
         )
     if cheap is not None and not callable(cheap):
         raise TypeError(f"cheap_rate={cheap!r}: must be an LM, or a function cheap_rate(inputs, nodes)")

@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 
+from .about import build
 from .prediction import SearchPrediction
 
 CALL = ("config", "demos", "signature", "lm")  # what DSPy's own calls take beside the inputs
@@ -16,9 +17,7 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
     """The user's signature, else the task's. ValueError if neither has one, or a name is not to be had."""
     found = signature if signature is not None else getattr(task, "signature", None)
     if found is None:
-        raise ValueError(
-            "signature=None: give one, as in TreeOfThoughts('question -> answer'), or a task that has one"
-        )
+        raise ValueError("signature=None: give one, as in TreeOfThoughts('question -> answer'), or a task that has one")
     made: type[dspy.Signature] = _parsed(found) if isinstance(found, str) else found
     if not (isinstance(made, type) and issubclass(made, dspy.Signature)):
         raise TypeError(
@@ -28,23 +27,18 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
         raise ValueError(f"signature={signature!r}: needs at least one input and one output field")
     for name in made.input_fields:
         if name in CALL:
-            raise ValueError(
-                f"signature: the input field {name!r} is a keyword of every DSPy call; rename it"
-            )
+            raise ValueError(f"signature: the input field {name!r} is a keyword of every DSPy call; rename it")
     for name in made.output_fields:
         if hasattr(SearchPrediction, name):
-            raise ValueError(
-                f"signature: the output field {name!r} hides the prediction's own {name}; rename it"
-            )
+            raise ValueError(f"signature: the output field {name!r} hides the prediction's own {name}; rename it")
     return made
 
 
 def _parsed(text: str) -> type[dspy.Signature]:
     try:
-        made: type[dspy.Signature] = dspy.Signature(text)
+        return build(text)
     except (TypeError, SyntaxError, IndexError) as error:  # of a field named `signature`, among others
         raise ValueError(f"signature={text!r}: DSPy cannot build it ({error})") from error
-    return made
 
 
 def compose(
@@ -71,21 +65,17 @@ def compose(
         if name in leave_out:
             continue
         if name in fields:
-            raise ValueError(
-                f"signature: the input field {name!r} is also a field of the search's own; rename it"
-            )
+            raise ValueError(f"signature: the input field {name!r} is also a field of the search's own; rename it")
         fields[name] = info.annotation, deepcopy(info)
     if answers:
         for name, info in user.output_fields.items():
             if name in fields:
-                raise ValueError(
-                    f"signature: the output field {name!r} is also a field of the search's own; rename it"
-                )
+                raise ValueError(f"signature: the output field {name!r} is also a field of the search's own; rename it")
             fields[name] = info.annotation, deepcopy(info)
     said = [role.instructions, "The task:\n" + user.instructions]
     if notes:
         said.append(notes)
-    made: Any = dspy.Signature(fields, "\n\n".join(said))
+    made: Any = build(fields, "\n\n".join(said))
     for name, text in (descriptions or {}).items():
         made = made.with_updated_fields(name, desc=text)
     made.__name__ = role.__name__

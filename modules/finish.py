@@ -13,6 +13,7 @@ from dspy.adapters.utils import annotation_allows_none
 from ..search.protocol import Answered, Illegal, Stepped, Unread
 from ..search.tree import Node, NodeStatus
 from ..tasks import stepping
+from .about import build
 from .answer import from_text, typed
 from .reward import Reward
 
@@ -34,9 +35,7 @@ class Finisher:
 
     def needs_call(self, node: Node[Any, Any]) -> bool:
         """Whether a field is left that only a model can fill."""
-        return self.mode == "lm" or (
-            self.mode == "auto" and len(self.known(node)) < len(self.user.output_fields)
-        )
+        return self.mode == "lm" or (self.mode == "auto" and len(self.known(node)) < len(self.user.output_fields))
 
     def known(self, node: Node[Any, Any]) -> dict[str, Any]:
         """The output fields that code can tell: the node's own, the task's, or what its last step states."""
@@ -46,11 +45,7 @@ class Finisher:
             return {}
         found = self.task.answer(node.state)
         if self.task.has("answer"):
-            return {
-                name: _as_type(self.user, name, found[name])
-                for name in self.user.output_fields
-                if name in found
-            }
+            return {name: _as_type(self.user, name, found[name]) for name in self.user.output_fields if name in found}
         if not node.id:
             return {}
         # Free text: what the last thought states, if it fits the one output field.
@@ -110,11 +105,7 @@ class Finisher:
                 verdict = illegal
             verified = not isinstance(verdict, Illegal) and bool(verdict)
             rule = (
-                None
-                if verified
-                else verdict.rule
-                if isinstance(verdict, Illegal)
-                else "the task refuses this answer"
+                None if verified else verdict.rule if isinstance(verdict, Illegal) else "the task refuses this answer"
             )
         if self.reward is not None and rule is None:
             score, feedback = self.reward.judge(self.inputs, fields)
@@ -130,7 +121,7 @@ def closes(mode: str, user: type[dspy.Signature], task: Any) -> bool:
     if not task.has("answer"):
         return True
     own = task.signature
-    filled = user if own is None else dspy.Signature(own) if isinstance(own, str) else own
+    filled = user if own is None else build(own) if isinstance(own, str) else own
     return not set(user.output_fields) <= set(filled.output_fields)
 
 

@@ -63,10 +63,8 @@ def _name(fn: Any) -> str | None:
 
 
 def _role(predictor: dspy.Predict) -> str:
-    signature = predictor.signature
-    fields = {
-        name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()
-    }
+    signature: Any = predictor.signature
+    fields = {name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()}
     demos = [dict(demo) if isinstance(demo, dict) else demo.toDict() for demo in predictor.demos]
     return digest([signature.instructions, fields, demos])
 
@@ -85,9 +83,7 @@ def codec(session: Session) -> Codec:
         return {name: _json(value) for name, value in given.items()}
 
     def load_fields(given: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields
-        }
+        return {name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields}
 
     return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
 

@@ -93,9 +93,7 @@ class Jobs:
         if self.plan.propose == "moves":
             return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
         if program.propose_fn is not None:
-            return self._function(
-                program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n)
-            )
+            return self._function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
         role = program.propose
         if self.plan.propose == "own":
             fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
@@ -121,9 +119,7 @@ class Jobs:
                 return self._rated_by(program.cheap_rate, nodes)
             lm = program.cheap_rate
         elif self.plan.rate == "code":
-            return Reply(
-                Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True
-            )
+            return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True)
         elif program.value_fn is not None:
             (node,) = nodes
             fn = program.value_fn
@@ -244,9 +240,7 @@ class Jobs:
         )
 
     def _function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:
-        return Job(
-            lambda: fn(*args), (lambda: fn(*args)) if own.is_coroutine(fn) else None, read, calls_of(fn)
-        )
+        return Job(lambda: fn(*args), (lambda: fn(*args)) if own.is_coroutine(fn) else None, read, calls_of(fn))
 
     def refuse_coroutines(self) -> None:
         """TypeError for a coroutine function in a program that is not awaited."""

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from .tree_of_thoughts import TreeOfThoughts
 
 
-def calls_by_role(
-    program: TreeOfThoughts, expansions: int, evaluations: int, moves: int | None
-) -> dict[str, int]:
+def calls_by_role(program: TreeOfThoughts, expansions: int, evaluations: int, moves: int | None) -> dict[str, int]:
     """Calls per role, for at most so many expansions and evaluations. A role that makes none is left out."""
     plan, branching = program.plan, program.controller.branching or moves or 0
     each = adapter.calls_of(adapter.search_adapter(dspy.settings.adapter))

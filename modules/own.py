@@ -26,16 +26,12 @@ def calls_of(role: Any, each: int = 1) -> int:
 
 def is_coroutine(fn: Any) -> bool:
     """Whether calling `fn` gives a coroutine: an `async def`, or an object whose `__call__` is one."""
-    return inspect.iscoroutinefunction(fn) or (
-        callable(fn) and inspect.iscoroutinefunction(type(fn).__call__)
-    )
+    return inspect.iscoroutinefunction(fn) or (callable(fn) and inspect.iscoroutinefunction(type(fn).__call__))
 
 
 def accepted(module: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Those of `fields` that the module takes: its signature's inputs, or the names in its forward()."""
-    signature = getattr(module, "signature", None) or getattr(
-        getattr(module, "predict", None), "signature", None
-    )
+    signature = getattr(module, "signature", None) or getattr(getattr(module, "predict", None), "signature", None)
     parameters = inspect.signature(module.forward).parameters.values()
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
         if signature is not None and hasattr(signature, "input_fields"):

@@ -161,14 +161,11 @@ class Settings(Parameter):
     def load_state(self, state: Any, **_: Any) -> Settings:
         if not isinstance(state, Mapping) or state.get("format") != FORMAT:
             found = state.get("format") if isinstance(state, Mapping) else type(state).__name__
-            raise ValueError(
-                f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})"
-            )
+            raise ValueError(f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})")
         for name in SAME:
             if state.get(name) != self.about[name]:
                 raise ValueError(
-                    f"saved from another program: its {name} is {state.get(name)!r}, "
-                    f"this one's {self.about[name]!r}"
+                    f"saved from another program: its {name} is {state.get(name)!r}, this one's {self.about[name]!r}"
                 )
         if not isinstance(state.get("plan"), Mapping):
             raise ValueError("damaged settings of a thoughtree program: they have no plan")

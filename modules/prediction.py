@@ -16,9 +16,7 @@ class SearchPrediction(dspy.Prediction):
     leave it out; copy and pickle keep it.
     """
 
-    def __init__(
-        self, base: Any = None, *, search: SearchResult[Any, Any] | None = None, **fields: Any
-    ) -> None:
+    def __init__(self, base: Any = None, *, search: SearchResult[Any, Any] | None = None, **fields: Any) -> None:
         super().__init__(base, **fields)
         self._search = getattr(base, "_search", None) if search is None else search  # `copy` gives a base
 

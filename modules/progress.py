@@ -64,21 +64,21 @@ class Reporter:
         now = time.monotonic()
         if self._stream is not None and (now - self._sent >= EVERY or event.search.done):
             self._sent = now
-            self._send(progress(event.search))
+            self._send(self._stream, progress(event.search))
 
-    def _send(self, message: SearchProgress) -> None:
+    def _send(self, stream: Any, message: SearchProgress) -> None:
         """A message is dropped where its stream is full or not to be reached: it is only progress."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             try:
-                sync_send_to_stream(self._stream, message)
+                sync_send_to_stream(stream, message)
             except RuntimeError as error:  # not a thread of the stream's loop
                 logger.debug("progress is not streamed from this thread: %s", error)
                 self._stream = None
             return
         with suppress(anyio.WouldBlock):  # waiting here would block the loop that reads the stream
-            self._stream.send_nowait(message)
+            stream.send_nowait(message)
 
 
 def progress(search: Search[Any, Any]) -> SearchProgress:

@@ -29,17 +29,16 @@ class Propose(dspy.Module):
     renders states) and `num_thoughts`, and gives a prediction whose `thoughts` are a list of strings.
     """
 
-    def __init__(
-        self, user: type[dspy.Signature], *, notes: str | None = None, shows_state: bool = True
-    ) -> None:
+    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None, shows_state: bool = True) -> None:
         super().__init__()
+        self._shows_state = shows_state
         leave_out = () if shows_state else ("search_state",)
         self.predict = dspy.Predict(compose(user, signatures.Propose, notes=notes, leave_out=leave_out))
 
     def render(self, node: NodeView, n: int | None) -> dict[str, Any]:
         """The role's own input fields."""
         fields = {"search_path": node.steps, "num_thoughts": ALL if n is None else str(n)}
-        if "search_state" in self.predict.signature.input_fields:
+        if self._shows_state:
             fields["search_state"] = node.text
         return fields
 
@@ -60,9 +59,7 @@ class Propose(dspy.Module):
 
     def _thoughts(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
         n = str(inputs.get("num_thoughts", ""))
-        return dspy.Prediction(
-            thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None)
-        )
+        return dspy.Prediction(thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None))
 
 
 def proposed(text: Any, n: int | None) -> Outcome:

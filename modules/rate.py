@@ -38,10 +38,8 @@ class Rate(dspy.Module):
     ) -> None:
         super().__init__()
         if mode not in MODES:
-            raise ValueError(
-                f"rate={mode!r}: must be one of {', '.join(map(repr, MODES))}, a function or a module"
-            )
-        self.mode, self.scale = mode, scale
+            raise ValueError(f"rate={mode!r}: must be one of {', '.join(map(repr, MODES))}, a function or a module")
+        self.mode, self.scale, self._shows_state = mode, scale, shows_state
         leave_out = () if shows_state or mode != "value" else ("search_state",)
         role, told = self._role()
         self.predict = dspy.Predict(compose(user, role, notes=notes, leave_out=leave_out, descriptions=told))
@@ -54,9 +52,7 @@ class Rate(dspy.Module):
             case "pairs":
                 return signatures.Compare, {}
             case "siblings":
-                return signatures.RateSiblings, {
-                    "thought_ratings": f"one line a candidate: its number, then {told}"
-                }
+                return signatures.RateSiblings, {"thought_ratings": f"one line a candidate: its number, then {told}"}
             case _ if isinstance(self.scale, Anchored):
                 return signatures.Assess, {}
             case _:
@@ -94,7 +90,7 @@ class Rate(dspy.Module):
         if self.mode != "value":
             return {"search_candidates": "\n\n".join(f"{i}. {_candidate(n)}" for i, n in enumerate(nodes, 1))}
         fields = {"search_path": nodes[0].steps}
-        if "search_state" in self.predict.signature.input_fields:
+        if self._shows_state:
             fields["search_state"] = nodes[0].text
         return fields
 
@@ -103,9 +99,7 @@ class Rate(dspy.Module):
         if self.mode == "vote":
             chosen = reading.vote(prediction.best_thought or "", count)
             return (
-                Unread(_text(prediction))
-                if chosen is None
-                else Rated(tuple(float(i == chosen) for i in range(count)))
+                Unread(_text(prediction)) if chosen is None else Rated(tuple(float(i == chosen) for i in range(count)))
             )
         if self.mode == "pairs":
             first = reading.comparison(prediction.better_thought or "")

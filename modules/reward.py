@@ -36,7 +36,5 @@ class Reward:
             given = float(given)
         if not isinstance(given, int | float) or not isfinite(given):
             name = getattr(self.fn, "__name__", type(self.fn).__name__)
-            raise ValueError(
-                f"reward_fn {name} gave {given!r}: must be a finite number, or a Prediction with a score"
-            )
+            raise ValueError(f"reward_fn {name} gave {given!r}: must be a finite number, or a Prediction with a score")
         return float(given), None if feedback is None else str(feedback)

@@ -58,7 +58,7 @@ class Verdicts:
         return self._valued(reading.verdict(text, self._labels))
 
     def read_many(self, text: str, count: int) -> list[Reading | None]:
-        return [self._valued(word) for word in reading.verdicts(text, count, self._labels)]
+        return [self._valued(word) for word in reading.candidates.verdicts(text, count, self._labels)]
 
     @property
     def _labels(self) -> list[str]:
@@ -105,9 +105,7 @@ class Anchored(Numbers):
 
     @property
     def told(self) -> str:
-        return (
-            "a whole number: 0 to 2 ruled out, 3 or 4 no lead, 5 or 6 a lead, 7 or 8 a route, 9 or 10 solved"
-        )
+        return "a whole number: 0 to 2 ruled out, 3 or 4 no lead, 5 or 6 a lead, 7 or 8 a route, 9 or 10 solved"
 
     def joined(self, reachable: str, score: str) -> Reading | None:
         """The score, unless the word says that there is nothing to score; None if it cannot be read."""
@@ -130,9 +128,7 @@ def scale_of(value: Any) -> Scale:
         return Verdicts({str(k).lower(): float(v) for k, v in value.items()})
     if isinstance(value, str) and value in SCALES:
         return SCALES[value]
-    raise ValueError(
-        f"scale={value!r}: must be one of {', '.join(map(repr, SCALES))}, or a mapping of words to values"
-    )
+    raise ValueError(f"scale={value!r}: must be one of {', '.join(map(repr, SCALES))}, or a mapping of words to values")
 
 
 def _number(found: reading.Reading | None) -> Reading | None:

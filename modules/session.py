@@ -54,9 +54,7 @@ class Session:
         if program.reward_fn is not None and plan.threshold is not None:
             reward = Reward(program.reward_fn, plan.threshold)
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
-        self._gates: dict[
-            int, tuple[Any, Any]
-        ] = {}  # an LM by its id, which is its own while it is kept here
+        self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
         self._adapter = search_adapter(dspy.settings.adapter)
         self._per_prediction = adapter.calls_of(self._adapter)
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
@@ -72,8 +70,7 @@ class Session:
         for role, lm in roles.lms_of(self.program).items():
             if lm is None:
                 raise ValueError(
-                    f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, "
-                    f"or give {role}_lm="
+                    f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, or give {role}_lm="
                 )
         refuse_unpriced(self.program, self.plan)
 
@@ -97,15 +94,9 @@ class Session:
             rating=roles.rating_of(program, plan),
             budget=plan.limits,
             calls={
-                Propose: 0
-                if plan.propose == "moves"
-                else calls_of(program.propose_fn or program.propose, each),
-                Rate: 0
-                if plan.rate == "code"
-                else calls_of(program.value_fn or program.rate_fn or program.rate, each),
-                "cheap": each
-                if isinstance(program.cheap_rate, dspy.BaseLM)
-                else calls_of(program.cheap_rate),
+                Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
+                Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate, each),
+                "cheap": each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate),
                 Step: rewarded,
                 Answer: each + rewarded,
             },
@@ -255,9 +246,7 @@ class Session:
             known = {} if self.plan.answer == "path" else self.finisher.known(result.best)
             found = {**(refused or {}), **known} or None
         if found is None:
-            found = self.finisher.candidate(
-                [self.task.show(n.action) for n in result.tree.path(result.best)[1:]]
-            )
+            found = self.finisher.candidate([self.task.show(n.action) for n in result.tree.path(result.best)[1:]])
         return {name: found.get(name) for name in self.program.signature.output_fields}
 
     def _refused(self) -> dict[str, Any] | None:

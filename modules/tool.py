@@ -10,6 +10,8 @@ import dspy
 from dspy.utils.callback import with_callbacks
 from pydantic import TypeAdapter
 
+from .about import described
+
 
 class SearchTool(dspy.Tool):
     """A program's tool. Awaited, it awaits the program: a search must not hold up the event loop."""
@@ -37,7 +39,8 @@ def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> d
     async def asearch(**kwargs: Any) -> dict[str, Any]:
         return told(await program.acall(**kwargs))
 
-    tool = SearchTool(
+    make: Any = SearchTool  # whose constructor DSPy writes out, and pydantic's declaration hides
+    tool: SearchTool = make(
         search,
         name=name or _snake(type(program).__name__),
         desc=desc or signature.instructions,
@@ -51,7 +54,7 @@ def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> d
 def _schema(field: str, info: Any) -> dict[str, Any]:
     """As JSON schema, with the field's description and default if it was given any."""
     schema: dict[str, Any] = TypeAdapter(info.annotation).json_schema()
-    told = info.json_schema_extra["desc"]
+    told = described(info)
     if told != f"${{{field}}}":
         schema["description"] = told
     if not info.is_required():

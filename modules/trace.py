@@ -69,6 +69,4 @@ class Trace:
 
 
 def _shown(inputs: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value for name, value in inputs.items() if name not in ("lm", "config", "demos", "signature")
-    }
+    return {name: value for name, value in inputs.items() if name not in ("lm", "config", "demos", "signature")}

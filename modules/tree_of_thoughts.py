@@ -91,16 +91,12 @@ class TreeOfThoughts(dspy.Module):
         self.task: Task[Any, Any] = task if task is not None else FreeText()
         self.signature = user_signature(signature, self.task)
         if value_fn is not None and rate is not None:
-            raise ValueError(
-                f"rate={rate!r} and value_fn={value_fn!r}: both say how nodes are rated; give one"
-            )
+            raise ValueError(f"rate={rate!r} and value_fn={value_fn!r}: both say how nodes are rated; give one")
         plan = Plan(
             controller=Beam() if controller is None else controller,
             budget=None if budget is None else Budget.of(budget),
             propose=_kind("propose", propose, "lm"),
-            rate="own"
-            if value_fn is not None
-            else _kind("rate", rate, "code" if self.task.has("value") else "value"),
+            rate="own" if value_fn is not None else _kind("rate", rate, "code" if self.task.has("value") else "value"),
             scale=scale_of(scale),
             samples=samples,
             join=join,
