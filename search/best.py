@@ -6,17 +6,22 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from .order import value
-from .tree import EXPANDED, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
+from .tree import EXPANDED, FAILED, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
 
 # Usable nodes come before those that code judged wrong (terminal), and before those that were given up (pruned).
-TIERS = ((OPEN, EXPANDED), (TERMINAL,), (PRUNED,))
+# A failed node with a value was reached and rated; only its expansion was lost.
+TIERS = ((OPEN, EXPANDED, FAILED), (TERMINAL,), (PRUNED,))
 Nodes: TypeAlias = Iterable[Node[Any, Any]]
 
 
 def candidates(tree: Tree[S, A]) -> list[Node[S, A]]:
     """The nodes of the best tier that has any; the root is none. Rated nodes hide unrated ones."""
     for tier in TIERS:
-        usable = [n for n in tree if n.id and n.state is not None and n.status in tier]
+        usable = [
+            n
+            for n in tree
+            if n.id and n.state is not None and n.status in tier and (n.status is not FAILED or n.value is not None)
+        ]
         if usable:
             return [n for n in usable if n.value is not None] or usable
     return []
