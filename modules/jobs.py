@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dspy
@@ -12,7 +12,6 @@ from ..search.protocol import (
     FREE,
     Answer,
     Ask,
-    Failed,
     Illegal,
     Outcome,
     Propose,
@@ -22,36 +21,18 @@ from ..search.protocol import (
     Reply,
     Request,
     Step,
-    Unread,
 )
 from ..search.tree import Tree
 from ..tasks import stepping
 from . import own
 from .finish import Finisher
-from .own import calls_of
+from .job import Job, unread_cut
+from .own_jobs import OwnJobs
 from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
 from .sampling import chosen, more_room, sampling
 from .shown import NodeView, view
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One request as one call. acall None: there is no asynchronous form, and a thread makes the call."""
-
-    call: Callable[[], Any]
-    acall: Callable[[], Awaitable[Any]] | None
-    read: Callable[[Any], Outcome]
-    calls: int
-    read_cut: Callable[[Any], Outcome] | None = None  # of a reply that the token limit cut; None: the same
-    config: dict[str, Any] = field(default_factory=dict[str, Any])  # of the LM call
-    model: str = ""
-
-
-def unread_cut(prediction: Any) -> Outcome:
-    """A rating or an answer that ends in the middle says nothing that can be relied on."""
-    return Unread("\n".join(str(value) for value in prediction.toDict().values() if value is not None))
 
 
 class Jobs:
@@ -68,13 +49,11 @@ class Jobs:
         per_prediction: int,
     ) -> None:
         self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
-        self.finisher, self._gated, self._per_prediction = finisher, gated, per_prediction
+        self.finisher, self._gated = finisher, gated
         self.refused: set[str] = set()  # models that take no temperature
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
-        self._reserved: dict[int, int] = {}  # the calls of one request to a role, by its id
-        self.originals: dict[int, Any] = {}  # of predictors that are called as copies, by the copy's id
-        self._behind: dict[int, Any] = {}  # modules of the user's own whose bound LMs are behind the gate
+        self.own = OwnJobs(gated, per_prediction)
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
@@ -93,11 +72,11 @@ class Jobs:
         if self.plan.propose == "moves":
             return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
         if program.propose_fn is not None:
-            return self._function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
+            return self.own.function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
         role = program.propose
         if self.plan.propose == "own":
             fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
-            return self._module(role, fields, lambda given: proposed(given, n))
+            return self.own.module(role, fields, lambda given: proposed(given, n), request, attempt)
         independent = self.plan.propose == "samples"
         fields = {**inputs, **role.render(node, n)}
         return self._role(
@@ -116,22 +95,20 @@ class Jobs:
         lm = program.rate_lm
         if request.rater == "cheap":
             if not isinstance(program.cheap_rate, dspy.BaseLM):
-                return self._rated_by(program.cheap_rate, nodes)
+                return self.own.rater(program.cheap_rate, inputs, nodes)
             lm = program.cheap_rate
         elif self.plan.rate == "code":
             return Reply(Rated(tuple(float(self.task.value(node.state)) for node in nodes)), FREE, by_code=True)
         elif program.value_fn is not None:
-            (node,) = nodes
-            fn = program.value_fn
-            return self._function(
-                fn, (dict(inputs), list(node.path)), lambda given: own.rated_by_function(given, 1, _name(fn))
-            )
+            fn, given = program.value_fn, (dict(inputs), list(nodes[0].path))
+            return self.own.function(fn, given, lambda value: own.rated_by_function(value, 1, fn))
         elif program.rate_fn is not None:
-            return self._rated_by(program.rate_fn, nodes)
+            return self.own.rater(program.rate_fn, inputs, nodes)
         role = program.rate
         if not isinstance(role, RateRole):
             fields = own.accepted(role, {**inputs, **own.nodes_fields(nodes)})
-            return self._module(role, fields, lambda given: own.rated_by_module(given, self.plan.scale))
+            read = partial(own.rated_by_module, scale=self.plan.scale)
+            return self.own.module(role, fields, read, request, attempt)
         fields = {**inputs, **role.render(nodes)}
         return self._role(
             request,
@@ -141,12 +118,6 @@ class Jobs:
             fields,
             read=lambda given: role.read(given, count),
             independent=self.plan.samples > 1,
-        )
-
-    def _rated_by(self, fn: Any, nodes: list[NodeView]) -> Job:
-        count = len(nodes)
-        return self._function(
-            fn, (dict(self.inputs), nodes), lambda given: own.rated_by_function(given, count, _name(fn))
         )
 
     def _answer(self, request: Answer, attempt: int, tree: Tree[Any, Any]) -> Job:
@@ -162,6 +133,7 @@ class Jobs:
             fields,
             read=lambda given: finisher.read(given, known),
             extra=extra,
+            reads_long=finisher.reward is not None,
         )
 
     def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:
@@ -185,27 +157,24 @@ class Jobs:
         read_cut: Callable[[Any], Outcome] = unread_cut,
         independent: bool = False,
         extra: int = 0,
+        reads_long: bool = False,
     ) -> Job:
         """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it."""
         predict, lm = role.predict, self._lm(role, own_lm, request)
-        config = sampling(lm, getattr(request, "sample", 0), attempt, independent, self.refused)
+        settings = {**lm.kwargs, **predict.config}
+        config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused)
         if attempt and request in self.cut:
-            config |= more_room(lm)
+            config |= more_room(settings)
         return Job(
             lambda: predict(**fields, lm=lm, config=config),
             lambda: predict.acall(**fields, lm=lm, config=config),
             read,
-            self._calls(role) + extra,
+            self.own.calls(role) + extra,
             read_cut,
+            reads_long,
             config,
             lm.model,
         )
-
-    def _calls(self, role: Any) -> int:
-        """As `calls_of`, which walks the role's attributes, but once a role."""
-        if id(role) not in self._reserved:
-            self._reserved[id(role)] = calls_of(role, self._per_prediction)
-        return self._reserved[id(role)]
 
     def _lm(self, role: Any, own_lm: Any, request: Request) -> Any:
         """The LM that the role calls, behind the gate; chosen once, as a choice may be a new copy."""
@@ -215,47 +184,3 @@ class Jobs:
             lm = chosen(role.predict.lm, own_lm, dspy.settings.lm, cheap=cheap)
             self._lms[key] = self._gated(lm)
         return self._lms[key]
-
-    def _gated_module(self, module: Any) -> Any:
-        """`module`, or a copy of it where predictors have LMs of their own: those too must pass the gate."""
-        if all(predictor.lm is None for predictor in module.predictors()):
-            return module
-        found = self._behind.get(id(module))
-        if found is None:
-            found = self._behind[id(module)] = module.deepcopy()
-            pairs = zip(module.predictors(), found.predictors(), strict=True)
-            for original, copied in pairs:
-                self.originals[id(copied)] = original
-                if original.lm is not None:
-                    copied.lm = self._gated(original.lm)
-        return found
-
-    def _module(self, module: Any, fields: dict[str, Any], read: Callable[[Any], Outcome]) -> Job:
-        module = self._gated_module(module)
-        return Job(
-            lambda: module(**fields),
-            (lambda: module.acall(**fields)) if hasattr(type(module), "aforward") else None,
-            read,
-            self._calls(module),
-        )
-
-    def _function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:
-        return Job(lambda: fn(*args), (lambda: fn(*args)) if own.is_coroutine(fn) else None, read, calls_of(fn))
-
-    def refuse_coroutines(self) -> None:
-        """TypeError for a coroutine function in a program that is not awaited."""
-        for name in own.FUNCTIONS:
-            fn = getattr(self.program, name)
-            if own.is_coroutine(fn):
-                raise TypeError(
-                    f"{_name(fn)} is a coroutine function: await program.acall(...), or give an ordinary one"
-                )
-
-
-def _name(fn: Any) -> str:
-    return getattr(fn, "__name__", type(fn).__name__)
-
-
-def refusal_of_temperature(model: str) -> Failed:
-    """The same call will go through without its temperature: ask again at once."""
-    return Failed(f"{model} takes no temperature", transient=True, retry_after=0.0)

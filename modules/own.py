@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import dspy
@@ -29,6 +30,10 @@ def is_coroutine(fn: Any) -> bool:
     return inspect.iscoroutinefunction(fn) or (callable(fn) and inspect.iscoroutinefunction(type(fn).__call__))
 
 
+def name_of(fn: Any) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
 def accepted(module: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Those of `fields` that the module takes: its signature's inputs, or the names in its forward()."""
     signature = getattr(module, "signature", None) or getattr(getattr(module, "predict", None), "signature", None)
@@ -51,14 +56,15 @@ def nodes_fields(nodes: list[NodeView]) -> dict[str, Any]:
     return {**node_fields(nodes[0]), "search_candidates": numbered(["; ".join(n.path) for n in nodes])}
 
 
-def rated_by_function(given: Any, count: int, name: str) -> Outcome:
+def rated_by_function(given: Any, count: int, fn: Any) -> Outcome:
     """The values that a function of the user's own gave. ValueError for any that is no finite number."""
-    values = [given] if count == 1 and isinstance(given, int | float) else list(given)
+    single = isinstance(given, Real) or not isinstance(given, Iterable)
+    values = [given] if single else list(given)
     if len(values) != count:
-        raise ValueError(f"{name} gave {len(values)} values for {count} nodes: one each is needed, in order")
+        raise ValueError(f"{name_of(fn)} gave {len(values)} values for {count} nodes: one each is needed, in order")
     for value in values:
-        if not isinstance(value, int | float) or not isfinite(value):
-            raise ValueError(f"{name} gave {value!r}: must be a finite number")
+        if not isinstance(value, Real) or not isfinite(value):
+            raise ValueError(f"{name_of(fn)} gave {value!r}: must be a finite number")
     return Rated(tuple(float(value) for value in values))
 
 
@@ -74,6 +80,3 @@ def rated_by_module(prediction: Any, scale: Scale) -> Outcome:
         return Rated((value,), None, int(value != prediction))
     found = scale.read(str(prediction or ""))
     return Unread(str(prediction)) if found is None else Rated((found[0],), (found[1],), int(found[2]))
-
-
-Propose = Callable[[Mapping[str, Any], NodeView, int | None], list[str]]

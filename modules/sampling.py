@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import dspy
@@ -62,20 +63,32 @@ def takes_temperature(lm: Any) -> bool:
     return not _is_openai_reasoning_model(getattr(lm, "model", "") or "")
 
 
-def more_room(lm: Any) -> dict[str, int]:
+def another(lm: Any, sample: int, attempt: int) -> Any:
+    """`lm` for this sample and attempt, where a module of the user's own makes the call and takes no settings."""
+    number = rollout_id(lm, sample, attempt)
+    return lm if number is None else lm.copy(rollout_id=number, temperature=_kept(lm))
+
+
+def more_room(settings: Mapping[str, Any]) -> dict[str, int]:
     """Twice the room for a reply that was cut; where only the provider limits it, there is no more."""
-    limits = {name: lm.kwargs.get(name) for name in ("max_tokens", "max_completion_tokens")}
+    limits = {name: settings.get(name) for name in ("max_tokens", "max_completion_tokens")}
     return {name: 2 * limit for name, limit in limits.items() if isinstance(limit, int)}
 
 
-def sampling(lm: Any, sample: int, attempt: int, independent: bool, refused: set[str]) -> dict[str, Any]:
-    """What the LM call is configured with. refused: models that have refused a temperature in this search."""
+def sampling(
+    lm: Any, settings: Mapping[str, Any], sample: int, attempt: int, independent: bool, refused: set[str]
+) -> dict[str, Any]:
+    """What the LM call is configured with.
+
+    settings: what it is called with already, by the LM and by its predictor. refused: models that have refused a
+    temperature in this search.
+    """
     config: dict[str, Any] = {}
     number = rollout_id(lm, sample, attempt)
     if number is not None:
         config["rollout_id"] = number
     if independent:
-        own = lm.kwargs.get("temperature")
+        own = settings.get("temperature")
         if own is None and lm.model not in refused and takes_temperature(lm):
             config["temperature"] = 1.0
         elif own == 0:

@@ -1,4 +1,4 @@
-"""One call of a program: its search, the calls that answer it, and the way back to a prediction."""
+"""One call of a program: its search, and the calls that answer it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import dspy
 
-from ..search import Search, SearchResult, SearchStatus, Stop, adrive, drive
-from ..search.protocol import Answer, Answered, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
+from ..search import Search, SearchStatus, Stop, adrive, drive
+from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
 from . import header, roles
@@ -20,18 +20,19 @@ from .calls.adapter import search_adapter
 from .calls.failures import failure
 from .calls.gate import Meter, gate
 from .calls.limit import active
+from .conclusion import concluded
 from .finish import Finisher
-from .jobs import Job, Jobs, refusal_of_temperature
+from .job import Job, refusal_of_temperature, was_cut
+from .jobs import Jobs
 from .own import calls_of
+from .own_jobs import refuse_coroutines
 from .plan import Plan
-from .prediction import SearchFailed, SearchPrediction
+from .prediction import SearchPrediction
 from .pricing import refuse_unpriced
 from .progress import OnEvent, Reporter
 from .reward import Reward
 from .sampling import refuses_temperature
 from .trace import Trace, trace_wanted
-
-REASONING = "reasoning"
 
 
 class Session:
@@ -114,12 +115,12 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        self.jobs.refuse_coroutines()
+        refuse_coroutines(self.program)
         try:
             result = drive(self.search, self._prepare, **self._driven())
         finally:
             self._close()
-        return self._finish(result)
+        return concluded(self, result)
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
@@ -127,7 +128,7 @@ class Session:
             result = await adrive(self.search, self._aprepare, **self._driven())
         finally:
             self._close()
-        return self._finish(result)
+        return concluded(self, result)
 
     def _driven(self) -> dict[str, Any]:
         return {
@@ -153,9 +154,9 @@ class Session:
 
     # ---- one request, one call
 
-    def _context(self, meter: Meter, entries: list[Any] | None) -> Any:
+    def _context(self, job: Job, meter: Meter, entries: list[Any] | None) -> Any:
         return dspy.context(
-            lm=self._configured,
+            lm=self._configured if job.lm is None else job.lm,
             adapter=self._adapter,
             search_meter=meter,
             trace=entries,
@@ -170,8 +171,8 @@ class Session:
         def call() -> Reply:
             meter, entries = self._meter(ask, job)
             try:
-                with self._context(meter, entries):
-                    outcome = self._read(job, job.call(), meter)
+                with self._context(job, meter, entries):
+                    outcome = job.reading(job.call(), meter)()
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -186,9 +187,10 @@ class Session:
         async def call() -> Reply:
             meter, entries = self._meter(ask, job)
             try:
-                with self._context(meter, entries):
+                with self._context(job, meter, entries):
                     given = await job.acall() if job.acall is not None else await in_thread(job.call)
-                    outcome = self._read(job, given, meter)
+                    read = job.reading(given, meter)
+                    outcome = await in_thread(read) if job.reads_long else read()
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -205,9 +207,6 @@ class Session:
         entries: list[Any] | None = None if self.trace is None else []
         return Meter(left=job.calls, deadline=self.deadline, ended=ended), entries
 
-    def _read(self, job: Job, given: Any, meter: Meter) -> Outcome:
-        return job.read_cut(given) if job.read_cut is not None and _cut(meter) else job.read(given)
-
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
         if refuses_temperature(error, job.config):
             self.jobs.refused.add(job.model)
@@ -218,51 +217,12 @@ class Session:
         return outcome
 
     def _replied(self, ask: Ask, outcome: Outcome, meter: Meter, entries: list[Any] | None) -> Reply:
-        if _cut(meter):
+        cut = was_cut(meter)
+        if cut:
             self.jobs.cut.add(ask.request)
-        if self.trace is not None and entries and not isinstance(outcome, Unread | Failed):
-            self.trace.keep(ask.request, entries, self.jobs.originals)
+        if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
+            self.trace.keep(ask.request, entries, self.jobs.own.originals)
         return Reply(outcome, meter.usage(), meter.records)
-
-    # ---- the way back
-
-    def _finish(self, result: SearchResult[Any, Any]) -> SearchPrediction:
-        fields = self._fields(result)
-        result = result.replace(answer=fields, task=self.task, status=self._status(result, fields))
-        if self.trace is not None:
-            dspy.settings.trace.extend(self.trace.chosen(result))
-        if self.plan.on_failure == "raise" and result.status == "failed":
-            raise SearchFailed(result)
-        if REASONING not in fields:
-            fields = {REASONING: "\n".join(result.path), **fields}
-        return SearchPrediction(search=result, **fields)
-
-    def _fields(self, result: SearchResult[Any, Any]) -> dict[str, Any]:
-        """Every output field: the closing call's, else what code tells of the best node, else its text."""
-        refused = self._refused()
-        if result.answer is not None and refused is None:
-            found: dict[str, Any] | None = result.answer
-        else:
-            known = {} if self.plan.answer == "path" else self.finisher.known(result.best)
-            found = {**(refused or {}), **known} or None
-        if found is None:
-            found = self.finisher.candidate([self.task.show(n.action) for n in result.tree.path(result.best)[1:]])
-        return {name: found.get(name) for name in self.program.signature.output_fields}
-
-    def _refused(self) -> dict[str, Any] | None:
-        """What the closing call gave, if code refuses it."""
-        closed = self.search.closed
-        return closed.fields if isinstance(closed, Answered) and closed.rule is not None else None
-
-    def _status(self, result: SearchResult[Any, Any], fields: dict[str, Any]) -> SearchStatus:
-        """A path may be a solution, and the words made of it none."""
-        return SearchStatus.UNVERIFIED if result.solved and fields == self._refused() else result.status
-
-
-def _cut(meter: Meter) -> bool:
-    """Whether the token limit ended the last reply before it was whole."""
-    last = meter.records[-1] if meter.records else {}
-    return last.get("finish_reason") in ("length", "max_tokens") and "[[ ## completed ## ]]" not in meter.text
 
 
 def _deadline(plan: Plan) -> float | None:

@@ -1,0 +1,46 @@
+"""From a search that has ended to what the program gives back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dspy
+
+from ..search import SearchResult, SearchStatus
+from ..search.protocol import Answered
+from .prediction import SearchFailed, SearchPrediction
+
+if TYPE_CHECKING:
+    from .session import Session
+
+REASONING = "reasoning"
+
+
+def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
+    """The prediction; the calls to learn from go to whoever collects a trace. SearchFailed where that was asked for."""
+    closed = session.search.closed
+    refused = closed.fields if isinstance(closed, Answered) and closed.rule is not None else None
+    fields = _fields(session, result, refused)
+    # A path may be a solution, and the words made of it none.
+    status = SearchStatus.UNVERIFIED if result.solved and fields == refused else result.status
+    result = result.replace(answer=fields, task=session.task, status=status)
+    if session.trace is not None:
+        dspy.settings.trace.extend(session.trace.chosen(result))
+    if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:
+        raise SearchFailed(result)
+    if REASONING not in fields:
+        fields = {REASONING: "\n".join(result.path), **fields}
+    return SearchPrediction(search=result, **fields)
+
+
+def _fields(session: Session, result: SearchResult[Any, Any], refused: dict[str, Any] | None) -> dict[str, Any]:
+    """Every output field: the closing call's, else what code tells of the best node, else its text."""
+    finisher, best = session.finisher, result.best
+    if result.answer is not None and refused is None:
+        found = result.answer
+    else:
+        known = {} if session.plan.answer == "path" else finisher.known(best)
+        found = {**(refused or {}), **known}
+    if not found:
+        found = finisher.candidate([session.task.show(node.action) for node in result.tree.path(best)[1:]])
+    return {name: found.get(name) for name in session.program.signature.output_fields}
