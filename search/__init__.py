@@ -3,6 +3,7 @@
 `Search` asks for requests and is told outcomes; `run`, `drive` (threads) and `adrive` (asyncio) answer them.
 """
 
+from .abmcts import ABMCTS
 from .beam import Beam
 from .best_first import BestFirst
 from .budget import Budget, Ended, SearchStatus
@@ -11,6 +12,7 @@ from .dfs import DFS
 from .expand import expand
 from .journal import Journal, JournalError
 from .loop import adrive
+from .mcts import MCTS
 from .protocol import (
     Answer,
     Answered,
@@ -42,7 +44,9 @@ from .threads import drive
 from .tree import Node, NodeStatus, Tree
 
 __all__ = [
+    "ABMCTS",
     "DFS",
+    "MCTS",
     "Answer",
     "Answered",
     "Ask",

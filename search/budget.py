@@ -108,6 +108,7 @@ class Ended(enum.StrEnum):
     GOAL = "goal"
     SEARCHED_OUT = "searched out"
     ROLLOUTS = "rollouts"
+    PATIENCE = "patience"
     EXPANSIONS = "expansions"
     CALLS = "calls"
     TOKENS = "tokens"

@@ -28,6 +28,7 @@ class Rating:
     unread: the value of a reply that cannot be read; None: no sample at all.
     cut: the value of one sample under which a node is hopeless; None: this scale prunes nothing.
     low, high: the ends of the scale of one sample.
+    declared: False: low and high are only a guess, and values are to be measured against each other.
     near: with a cheap rater, the dear one is asked about nodes whose cheap value is within `near` of the last
         one kept (where fewer are given than kept: within `near` of another). None: there is no cheap rater.
     """
@@ -40,6 +41,7 @@ class Rating:
     low: float = 0.0
     high: float = 20.0
     near: float | None = None
+    declared: bool = True
 
     def __post_init__(self) -> None:
         if self.together not in ("each", "siblings", "level", "pairs"):

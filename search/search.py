@@ -63,7 +63,15 @@ ROLES: dict[type[Request], str] = {
 }
 LATER = 60.0  # seconds: the longest that a retry waits of its own
 # The ends after which there is still a call to give: a purse, a clock or a person did not say stop.
-MAY_CLOSE = (Ended.GOAL, Ended.SEARCHED_OUT, Ended.ROLLOUTS, Ended.EXPANSIONS, Ended.CALLS, Ended.NODES)
+MAY_CLOSE = (
+    Ended.GOAL,
+    Ended.SEARCHED_OUT,
+    Ended.ROLLOUTS,
+    Ended.PATIENCE,
+    Ended.EXPANSIONS,
+    Ended.CALLS,
+    Ended.NODES,
+)
 
 
 class Controller(Protocol):
@@ -155,13 +163,14 @@ class Search(Generic[S, A]):
         retries: Mapping[type[Request], int] | None = None,
         transient: int = 0,
         root_key: Any = None,
-        at_once: int = 1,
+        at_once: int | None = None,
         seed: int = 0,
         sampled: bool = False,
         first: bool = False,
         closing: Callable[[Node[S, A]], bool] | None = None,
         solved: bool = False,
     ) -> None:
+        at_once = getattr(controller, "at_once", 1) if at_once is None else at_once
         if at_once < 1:
             raise ValueError(f"Search(at_once={at_once!r}): must be at least 1")
         budget, rating = budget or Budget(), rating or Rating()
@@ -175,7 +184,7 @@ class Search(Generic[S, A]):
         self.errors: dict[str, int] = {}  # text -> times, in order of appearance
         self.closed: Outcome | None = None  # what the closing call gave
         self._eager = controller.stop == "first"
-        self._calls: dict[type[Request] | str, int] = {kind: 1 for kind in ROLES} | {"cheap": 1} | dict(calls or {})
+        self._calls: dict[type[Request] | str, int] = dict.fromkeys(ROLES, 1) | {"cheap": 1} | dict(calls or {})
         self._sampled = sampled
         self._retries, self._transient = dict(retries or {}), transient
         self._ceilings = Ceilings(budget)
@@ -406,9 +415,7 @@ class Search(Generic[S, A]):
         verified = isinstance(self.closed, Answered) and self.closed.verified
         if self._grower.solution is not None or verified:
             self.status = SearchStatus.SOLVED
-        elif self.ended is Ended.ERROR or not self.best().id:
-            self.status = SearchStatus.FAILED
-        elif self.controller.must_verify and self._grower.claim is None:
+        elif self.ended is Ended.ERROR or not self.best().id or (self.controller.must_verify and self._grower.claim is None):
             self.status = SearchStatus.FAILED
         else:
             self.status = SearchStatus.UNVERIFIED
@@ -424,11 +431,16 @@ class Search(Generic[S, A]):
             routine = next(self._fresh, None)
             if routine is None:
                 if not self._live:
-                    self._end(Ended.SEARCHED_OUT)
+                    self._end(self._why_over())
                 return None
             self._live.append(routine)
             self._resume(routine)
         return None
+
+    def _why_over(self) -> Ended:
+        """Why no routine follows: the controller may know better than that nothing is left."""
+        say = getattr(self.controller, "why_over", None)
+        return Ended.SEARCHED_OUT if say is None else say(self.tree)
 
     def _after_direct_answer(self, routines: Iterator[Routine], at_once: int) -> Iterator[Routine]:
         """One direct answer first, alone; where code accepts it the search ends there, at one call."""

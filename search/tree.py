@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Generic, TypeVar
 
 S = TypeVar("S")  # State: whatever the task calls a partial solution.
@@ -68,6 +69,9 @@ class Node(Generic[S, A]):
     children: Sequence[int] = ()  # a list once there are any: an empty one per leaf costs memory and GC time
     visits: int = 0  # N(s)
     total: float = 0.0  # W(s); Q(s) = W / N
+    peak: float = -inf  # the highest return backed up
+    virtual: int = 0  # rollouts in flight at or below this node
+    closed: bool = False  # nothing is left to do at or below this node
 
     @property
     def q(self) -> float:
@@ -81,6 +85,7 @@ class Tree(Generic[S, A]):
     def __init__(self, root: S) -> None:
         self._nodes: list[Node[S, A]] = [Node(0, None, 0, state=root)]
         self.lessons: list[str] = []  # what reflection taught, oldest first
+        self.rollouts: list[Any] = []  # the logs of Monte-Carlo rollouts, in order of their start
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -1,0 +1,114 @@
+"""Adaptive branching MCTS, variant A (Inoue et al. 2025, arXiv 2503.04412): a new child, or a deeper one, by sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from .best import best_of_deepest, best_seen, candidates
+from .budget import Ended
+from .knobs import Knobs, knob
+from .policy import Bounds
+from .rating import Rating
+from .rollout import DEAD, Rollouts
+from .search import Routine
+from .tree import FAILED, A, Node, S, Tree
+
+PRIOR = 0.5  # both parameters of the Beta prior
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ABMCTS(Knobs):
+    """At each node draw from two beliefs: how good a new child would be, and how good the ones below are.
+
+    Each belief is a Beta distribution over values brought to 0..1, with prior Beta(0.5, 0.5): of a new child, from the
+    values of the node's children; of the others, from all values below them. The higher draw says whether to generate or
+    to go down, and draws for each child say where to. One new child a rollout.
+    rollouts: how many new nodes. max_depth: the deepest node's depth. at_once: rollouts in flight.
+    """
+
+    rollouts: int = knob(16, low=1, high=200)
+    max_depth: int = knob(10, low=1, high=30)
+    at_once: int = knob(1, low=1, high=16)
+
+    stop = "first"
+    must_verify = False
+
+    # What a rollout reads of any recipe; here they are no knobs.
+    branching = 1
+    exploration = 0.0
+    selection = "sampled"
+    returns = "mean"
+    discount = 1.0
+    simulate = False
+    lazy = False
+    widening = None
+    reroot = False
+
+    def __post_init__(self) -> None:
+        self.check(rollouts="count", max_depth="count", at_once="count", dedupe="bool")
+        self.check_choices(ties=("age",))
+
+    def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
+        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if rating.declared else Bounds()
+        run: _Sampled[S, A] = _Sampled(tree, rating, self, bounds, rng)
+        tree.rollouts = run.logs
+        for _ in range(self.rollouts):
+            yield self._rollout(run)
+
+    def _rollout(self, run: _Sampled[S, A]) -> Routine:
+        yield from run.rollout()
+        return None
+
+    def why_over(self, tree: Tree[S, A]) -> Ended:
+        return Ended.ROLLOUTS
+
+    def choose(self, tree: Tree[S, A]) -> Node[S, A]:
+        return best_seen(tree) if any(n.value is not None for n in candidates(tree)) else best_of_deepest(tree)
+
+    def most(self, moves: int | None = None) -> tuple[int, int] | None:
+        return self.rollouts, self.rollouts
+
+
+class _Sampled(Rollouts[S, A]):
+    """Rollouts whose way down is drawn, and whose nodes may always get another child."""
+
+    def __init__(self, tree: Tree[S, A], rating: Rating, recipe: ABMCTS, bounds: Bounds, rng: Random) -> None:
+        super().__init__(tree, rating, recipe, bounds)
+        self.rng = rng
+
+    def path(self) -> list[Node[S, A]] | None:
+        node = self.tree.root
+        path = [node]
+        while node.id not in self.growing:
+            children = [c for c in self.tree.children(node) if c.status not in DEAD and c.value is not None]
+            down = [c for c in children if not c.closed]
+            if not down:
+                break
+            new = self._belief([c.value or 0.0 for c in children])
+            if new >= self._belief([v for c in children for v in below(self.tree, c)]):
+                break
+            node = max(down, key=lambda c: self._belief(below(self.tree, c)))
+            path.append(node)
+        return path
+
+    def _belief(self, values: list[float]) -> float:
+        """One draw from Beta(0.5 + sum r, 0.5 + sum (1 - r))."""
+        normal = [self.bounds.normal(v) for v in values]
+        return self.rng.betavariate(PRIOR + sum(normal), PRIOR + sum(1.0 - v for v in normal))
+
+    def _close_if_spent(self, leaf: Node[S, A]) -> None:
+        leaf.closed = leaf.depth >= self.recipe.max_depth or leaf.status is FAILED
+
+
+def below(tree: Tree[S, A], node: Node[S, A]) -> list[float]:
+    """The values of `node` and of all nodes under it."""
+    found: list[float] = []
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if at.value is not None and at.status not in DEAD:
+            found.append(at.value)
+        stack.extend(tree.children(at))
+    return found

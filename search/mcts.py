@@ -1,0 +1,123 @@
+"""Monte-Carlo tree search, as LATS (Zhou et al. 2024, arXiv 2310.04406) and RAP (Hao et al. 2023, 2305.14992) use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from .best import best_of_deepest, best_seen, candidates
+from .budget import Ended
+from .knobs import Knobs, knob
+from .order import value
+from .policy import Bounds
+from .rating import Rating
+from .rollout import Rollouts
+from .search import Routine
+from .tree import DUPLICATE, FAILED, ILLEGAL, PRUNED, A, Node, S, Tree
+
+DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MCTS(Knobs):
+    """Walk down by an upper confidence bound, grow the tree there, and back every new child's value up.
+
+    rollouts: how often. branching: children per expansion (None: all). max_depth: the deepest node's depth; a node there
+        is rated, not expanded.
+    selection: "uct", or "puct" with the proposer's priors. exploration: c of either.
+    returns: what is backed up: each node keeps the "mean" or the "max" of its values, or the mean of the "discounted"
+        returns with the rewards of the steps. discount: of the last.
+    simulate: go on from the best new child to a terminal state, one sample a step.
+    lazy: step and rate a child only when it is selected (the RAP paper).
+    widening: alpha of progressive widening: another child while a node has fewer than N^alpha; None: never.
+    reroot: once everything is spent, propose again at the root (True), or end (False); None: if there are lessons.
+    final: the node given back unsolved: the best "value"; "visits" or "mean", the child with the most of it from the
+        root down.
+    patience: end after this many rollouts without a better value (None: never).
+    at_once: rollouts in flight, kept apart by virtual loss.
+    """
+
+    rollouts: int = knob(8, low=1, high=100)
+    branching: int | None = knob(2, low=1, high=10)
+    max_depth: int = knob(10, low=1, high=30)
+    exploration: float = knob(1.0, low=0.0, high=3.0)
+    selection: Literal["uct", "puct"] = knob("uct", choices=("uct", "puct"))
+    returns: Literal["mean", "max", "discounted"] = knob("mean", choices=("mean", "max", "discounted"))
+    discount: float = knob(1.0, low=0.5, high=1.0)
+    simulate: bool = knob(False, choices=(False, True))
+    lazy: bool = knob(False, choices=(False, True))
+    widening: float | None = knob(None)
+    reroot: bool | None = knob(None)
+    final: Literal["value", "visits", "mean"] = knob("value", choices=("value", "visits", "mean"))
+    patience: int | None = knob(None)
+    at_once: int = knob(1, low=1, high=16)
+
+    stop = "first"
+    must_verify = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rollouts, int) or isinstance(self.rollouts, bool) or self.rollouts < 0:
+            raise ValueError(f"MCTS(rollouts={self.rollouts!r}): must be an integer of at least 0")
+        self.check(branching="count or None", max_depth="count", patience="count or None", at_once="count")
+        self.check(exploration="number", discount="number", widening="number or None")
+        self.check(simulate="bool", lazy="bool", dedupe="bool")
+        if self.exploration < 0:
+            raise ValueError(f"MCTS(exploration={self.exploration!r}): must be at least 0")
+        if not 0 < self.discount <= 1:
+            raise ValueError(f"MCTS(discount={self.discount!r}): must be above 0 and at most 1")
+        if self.widening is not None and not 0 < self.widening <= 1:
+            raise ValueError(f"MCTS(widening={self.widening!r}): must be above 0 and at most 1, or None")
+        self.check_choices(
+            ties=("age",),
+            selection=("uct", "puct"),
+            returns=("mean", "max", "discounted"),
+            final=("value", "visits", "mean"),
+        )
+
+    def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
+        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if rating.declared else Bounds()
+        run = Rollouts(tree, rating, self, bounds)
+        tree.rollouts = run.logs
+        for done in range(self.rollouts):
+            if self._spent(run) or self._tired(run, done):
+                return
+            yield self._rollout(run)
+
+    def _rollout(self, run: Rollouts[S, A]) -> Routine:
+        yield from run.rollout()
+        return None
+
+    @staticmethod
+    def _spent(run: Rollouts[S, A]) -> bool:
+        return run.tree.root.closed and not run.may_reroot()
+
+    def _tired(self, run: Rollouts[S, A], done: int) -> bool:
+        """No better value in the last `patience` rollouts, of those that have ended."""
+        if self.patience is None or done <= self.patience:
+            return False
+        values = [-1e308 if log.value is None else log.value for log in run.logs]
+        return max(values[-self.patience :], default=0.0) <= max(values[: -self.patience], default=-1e308)
+
+    def why_over(self, tree: Tree[S, A]) -> Ended:
+        """Why no rollout follows, once the last one has ended."""
+        if tree.root.closed and (self.reroot is False or not (self.reroot or tree.lessons)):
+            return Ended.SEARCHED_OUT
+        return Ended.ROLLOUTS if len(tree.rollouts) >= self.rollouts else Ended.PATIENCE
+
+    def choose(self, tree: Tree[S, A]) -> Node[S, A]:
+        if self.final == "value":
+            return best_seen(tree) if any(n.value is not None for n in candidates(tree)) else best_of_deepest(tree)
+        node = tree.root
+        while usable := [c for c in tree.children(node) if c.status not in DEAD and c.visits]:
+            if self.final == "visits":
+                node = max(usable, key=lambda c: (c.visits, value(c), -c.id))
+            else:
+                node = max(usable, key=lambda c: (c.q, c.visits, -c.id))
+        return node
+
+    def most(self, moves: int | None = None) -> tuple[int, int] | None:
+        """The most expansions and nodes of a run, without simulations; None where they have no bound."""
+        n = self.branching or moves
+        return None if n is None or self.simulate else (self.rollouts, self.rollouts * n)
