@@ -9,6 +9,7 @@ import dspy
 from .own import is_coroutine
 from .plan import Plan
 from .rate import Rate
+from .roles import rating_of
 
 
 def check(program: Any, plan: Plan) -> None:
@@ -22,8 +23,17 @@ def check(program: Any, plan: Plan) -> None:
         raise ValueError(f"rate='code': {kind} does not value states; give it that hook")
     if plan.first is not None and program.answer is None:
         raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
+    _check_lms(program)
     _check_reward(program, plan)
     _check_cheap(program, plan)
+    rating_of(program, plan)  # refuses numbers that make no rating
+
+
+def _check_lms(program: Any) -> None:
+    for name in ("propose_lm", "rate_lm", "answer_lm"):
+        lm = getattr(program, name)
+        if lm is not None and not isinstance(lm, dspy.BaseLM):
+            raise TypeError(f"{name}={lm!r}: must be a dspy.LM, as in {name}=dspy.LM('openai/gpt-4o-mini')")
 
 
 def _check_reward(program: Any, plan: Plan) -> None:

@@ -29,33 +29,28 @@ class TreeOfThoughts(dspy.Module):
     """A tree search as a DSPy module, called like `dspy.ChainOfThought`.
 
     signature: any DSPy signature, a string or a class; left out, the task's own.
-    task: what code can check (default: FreeText, which checks nothing). controller: Beam(), DFS(),
-    BestFirst(). budget: a Budget, or a number of calls.
-    propose: "lm" (n steps in one call), "samples" (n calls of one step), "moves" (the task's legal moves, no
-    model), a
-        function `propose(inputs, node, n) -> list[str]`, or any module.
+    task: what code can check (default: FreeText, which checks nothing).
+    controller: Beam(), DFS() or BestFirst(). budget: a Budget, or a number of calls.
+    propose: "lm" (n steps in one call), "samples" (n calls of one step), "moves" (the task's first `branching` legal
+        moves, no model; branching=None: all), a function `propose(inputs, node, n) -> list[str]`, or any module.
     rate: "value" (one node a call), "siblings", "vote", "pairs", "code" (the task's `value`), a function
-        `rate(inputs, nodes) -> list[float]`, or any module. By default "value", 1 sample: one call a node, or
-        "code" where the task gives a value. value_fn: `value_fn(inputs, path) -> float` instead.
-    scale: "verdict" (sure, maybe, impossible: 20, 1, 0.001), "unit" (0 to 1), "anchored" (0 to 10), or a
-    mapping of
-        words to values. samples, join: ratings per node, and their "sum" or "mean". cheap_rate: an LM or a
-        function that rates first; the usual rater is then asked only about values closer than `near` at the
-        cut.
+        `rate(inputs, nodes) -> list[float]`, or any module. By default "value" with 1 sample, which is one call a node,
+        or "code" where the task values states. value_fn: `value_fn(inputs, path) -> float` instead.
+    scale: "verdict" (sure, maybe, impossible: 20, 1, 0.001), "unit" (0 to 1), "anchored" (0 to 10), or a mapping of
+        words to values. samples, join: ratings per node, and their "sum" or "mean".
+    cheap_rate: an LM or a function that rates first; the usual rater is then asked only about values within `near` of
+        the line between kept and dropped.
     answer: "auto" (by code where it can, else one closing call), "lm", or "path" (the raw steps).
-    first="answer": one
-        direct answer before anything else; where code accepts it the search ends there.
-    reward_fn, threshold: `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)`; a finished
-    answer that
-        reaches the threshold is verified.
+    first: "answer" makes one direct answer before anything else; where code accepts it the search ends there.
+    reward_fn, threshold: `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)`; a finished answer that
+        reaches the threshold is verified. A function that calls an LM says how often by an attribute `calls`.
     propose_lm, rate_lm, answer_lm: LMs per role; `program.rate.set_lm(lm)` works too. They are not saved.
     concurrency: calls in flight. seed: for ties and sampling. retries: of calls that may go through later.
     on_failure: "best" gives the best candidate with its status; "raise" raises SearchFailed.
     prices: {model: (dollars per million tokens in, out)}, for models whose price DSPy does not know.
     history: also write each call to DSPy's history.
 
-    Per call: `program(question=..., config={"budget": 60, "controller": DFS(), "seed": 1, "journal":
-    "run.jsonl"})`.
+    Per call: `program(question=..., config={"budget": 60, "controller": DFS(), "seed": 1, "journal": "run.jsonl"})`.
     """
 
     def __init__(
@@ -201,6 +196,8 @@ class TreeOfThoughts(dspy.Module):
 def _kind(name: str, given: Any, default: str) -> Any:
     if given is None:
         return default
+    if isinstance(given, dspy.BaseLM):
+        raise TypeError(f"{name}={given!r}: an LM is given as {name}_lm=")
     if given == "own" or isinstance(given, type):
         raise ValueError(f"{name}={given!r}: give the function or module itself; a class is called first")
     return "own" if callable(given) else given
