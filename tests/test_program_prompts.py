@@ -7,9 +7,10 @@ import itertools
 import dspy
 import pytest
 
-from engines import Engine, output_names, prompt_text
+from engines import Engine
 from puzzle24 import KINDS, PUZZLE, call, engine
 from thoughtree import Beam, Game24, TreeOfThoughts
+from thoughtree.prompts import output_names, prompt_text
 
 USER = dspy.Signature("question, context: list[str] -> answer: int", "Answer in metres, never in feet.")
 MODES = ["value", "siblings", "vote", "pairs"]
