@@ -165,9 +165,7 @@ def test_without_min_score_nothing_is_dropped_for_its_value() -> None:
 
 
 @pytest.mark.parametrize(("stop", "asked"), [("level", ["", "a", "b", "c"]), ("first", ["", "a"])])
-def test_stop_level_finishes_the_proposals_of_its_level_and_first_does_not(
-    stop: Any, asked: list[str]
-) -> None:
+def test_stop_level_finishes_the_proposals_of_its_level_and_first_does_not(stop: Any, asked: list[str]) -> None:
     world = Letters({"": "abc", "a": "d", "b": "e", "c": "f"}, goals=("ad",))
     result = world.run(Beam(max_depth=2, stop=stop))
     assert world.proposed() == asked
@@ -191,7 +189,7 @@ def test_of_two_goals_on_a_level_the_first_in_the_order_of_the_level_wins_in_any
             search.tell(ask.id, Rated((1.0,)))
         asks = search.ask()
         for i in order:
-            search.tell(asks[i].id, Proposed((("x", "y", "z")[i],)))
+            search.tell(asks[i].id, Proposed((("x", "y", "z")[i], "q")))
         assert search.result().path == ["a", "x"]
         assert len(search.tree) == 5  # nothing is added after the goal
 
@@ -217,9 +215,7 @@ def test_sampled_draws_without_replacement_in_proportion_to_value() -> None:
         left_out[out] += 1
         assert {n.reason for n in result.tree if n.status is NodeStatus.PRUNED} == {"not drawn"}
     for state, chance in {"c": 0.675, "b": 0.1964, "a": 0.1286}.items():
-        assert (
-            abs(left_out[state] / runs - chance) < 0.03
-        )  # four standard deviations: 4 * sqrt(.675 * .325 / 4000)
+        assert abs(left_out[state] / runs - chance) < 0.03  # four standard deviations: 4 * sqrt(.675 * .325 / 4000)
 
 
 def test_a_sampled_beam_is_ordered_best_first_and_repeats_for_a_seed() -> None:

@@ -103,11 +103,13 @@ def test_normalised_each_value_is_measured_against_the_mean_of_its_own_depth() -
 
 
 def test_the_mean_of_a_depth_counts_its_pruned_values_too() -> None:
-    # Depth 2: ac 4 and ad 0.5 (pruned): mean 2.25, ac is 1.75 above; without ad it would be its mean.
-    steps, values = {"": "ab", "a": "cd"}, {"a": 9.0, "b": 8.0, "ac": 4.0, "ad": 0.5}
-    world = Letters(steps, values)
-    world.run(BestFirst(max_depth=3, normalise=True))
-    assert world.proposed() == ["", "a", "ac", "b"]
+    # Depth 1: a 9, b 8, c 5 (mean 7.33): b is 0.67 above. Depth 2: ac 4 and ad 0.5, which is pruned: ac is 1.75
+    # above their mean of 2.25. Without ad it would be its own mean, and come after b.
+    values = {"a": 9.0, "b": 8.0, "c": 5.0, "ac": 4.0, "ad": 0.5}
+    world = Letters({"": "abc", "a": "cd"}, values)
+    result = world.run(BestFirst(max_depth=3, keep=None, normalise=True))
+    assert found(result, NodeStatus.PRUNED) == ["ad"]
+    assert world.proposed() == ["", "a", "ac", "b", "c"]
 
 
 def test_several_nodes_are_open_at_once() -> None:
@@ -144,9 +146,7 @@ def test_a_cap_that_suffices_ends_searched_out() -> None:
 
 
 @pytest.mark.parametrize(("best", "state", "value"), [("seen", "a", 9.0), ("deepest", "acd", 2.0)])
-def test_without_a_solution_the_best_seen_or_the_best_of_the_deepest(
-    best: Any, state: str, value: float
-) -> None:
+def test_without_a_solution_the_best_seen_or_the_best_of_the_deepest(best: Any, state: str, value: float) -> None:
     world = Letters({"": "a", "a": "c", "ac": "de"}, {"a": 9.0, "ac": 3.0, "acd": 2.0, "ace": 1.0})
     result = world.run(BestFirst(best=best))
     assert (result.best.state, result.value, result.status) == (state, value, SearchStatus.UNVERIFIED)

@@ -40,6 +40,7 @@ from thoughtree.search import (
     drive,
     run,
 )
+from thoughtree.search.stopping import Stop
 from worlds import Digits, Letters, prepared, search
 
 FREE = Usage(0)
@@ -94,9 +95,7 @@ def test_what_was_reserved_and_not_used_can_be_used_by_others() -> None:
 
 def test_requests_of_code_need_no_calls() -> None:
     world = Letters(BINARY)
-    running = Search(
-        Beam(width=2, max_depth=2), "", step=world.step, calls={Propose: 0}, budget=Budget(calls=4)
-    )
+    running = Search(Beam(width=2, max_depth=2), "", step=world.step, calls={Propose: 0}, budget=Budget(calls=4))
     while asks := running.ask():
         for ask in asks:
             usage = FREE if isinstance(ask.request, Propose) else Usage(1)
@@ -117,9 +116,7 @@ def test_a_goal_among_the_last_replies_that_were_paid_for_is_found() -> None:
 
 @pytest.mark.parametrize(("budget", "ended"), [({"tokens": 100}, "tokens"), ({"cost": 0.3}, "cost")])
 @pytest.mark.parametrize("driver", ["threads", "asyncio"])
-def test_no_call_starts_once_tokens_or_cost_are_reached(
-    budget: dict[str, Any], ended: str, driver: str
-) -> None:
+def test_no_call_starts_once_tokens_or_cost_are_reached(budget: dict[str, Any], ended: str, driver: str) -> None:
     world = Letters({"": "abcdefgh"} | dict.fromkeys("abcdefgh", "abcdefgh"))
     running = Search(Beam(branching=8), "", step=world.step, budget=Budget(**budget))
     usage = Usage(1, 30, 0.1)
@@ -193,6 +190,15 @@ def test_a_retry_is_not_made_after_a_refusal() -> None:
     running.tell(first.id, Refused("seconds"))
     running.tell(second.id, Failed("busy", transient=True))
     assert (running.ended, running.failed, running.ask()) == (Ended.SECONDS, 1, [])
+
+
+def test_after_a_purse_refused_there_is_no_closing_call() -> None:
+    running = Search(Beam(), "", step=Letters({}).step, closing=lambda best: True)
+    running.tell(running.ask()[0].id, Proposed(("a", "b")))
+    first, second = running.ask()
+    running.tell(first.id, Rated((9.0,)))
+    running.tell(second.id, Refused("calls"))
+    assert (running.ask(), running.status, running.ended) == ([], SearchStatus.UNVERIFIED, Ended.CALLS)
 
 
 def test_a_refused_closing_call_ends_the_search() -> None:
@@ -280,9 +286,7 @@ def test_the_closing_call_is_asked_again_within_the_budget() -> None:
 
         def answer(request: Request, tree: Tree[Any, Any], asked: list[Request] = asked) -> Outcome:
             asked.append(request)
-            return (
-                Letters({"": "a"}).answer(request, tree) if not isinstance(request, Answer) else Unread("hm")
-            )
+            return Letters({"": "a"}).answer(request, tree) if not isinstance(request, Answer) else Unread("hm")
 
         running = Search(
             DFS(max_depth=1),
@@ -457,13 +461,14 @@ def test_the_drivers_wait_for_a_retry_and_work_on_meanwhile(driver: str) -> None
 
 
 def test_the_drivers_do_not_spin_while_a_due_retry_waits_for_a_free_place() -> None:
-    world, release = Letters({"": "ab"}), threading.Event()
-    spins = [0]
+    world, release, looks = Letters({"": "ab"}), threading.Event(), [0]
 
-    class Counting(Search[Any, Any]):
-        def ask(self) -> list[Ask]:
-            spins[0] += 1
-            return super().ask()
+    class Looks(Stop):
+        """Nobody calls it; a driver looks at it in each of its rounds."""
+
+        def due(self, now: float, deadline: float | None) -> Ended | None:
+            looks[0] += 1
+            return super().due(now, deadline)
 
     def prepare(ask: Ask, tree: Tree[Any, Any]) -> Callable[[], Reply]:
         def call() -> Reply:
@@ -475,8 +480,9 @@ def test_the_drivers_do_not_spin_while_a_due_retry_waits_for_a_free_place() -> N
 
         return call
 
-    drive(Counting(Beam(max_depth=1), "", step=world.step, transient=1), prepare, concurrency=1)
-    assert spins[0] < 50
+    running = Search(Beam(max_depth=1), "", step=world.step, transient=1)
+    drive(running, prepare, concurrency=1, stop=Looks())
+    assert looks[0] < 50
 
 
 def test_only_transient_failures_and_unread_replies_are_asked_again_each_as_often_as_its_own_count() -> None:
@@ -509,6 +515,16 @@ def test_a_retry_that_the_budget_does_not_allow_is_not_made() -> None:
     running.tell(again.id, Rated((1.0,)))
     assert [n.status for n in running.tree][1:] == [NodeStatus.OPEN, NodeStatus.FAILED]
     assert (running.spent.calls, running.done) == (4, True)
+
+
+def test_after_a_retry_that_the_budget_did_not_allow_nothing_new_is_paid_for() -> None:
+    """A larger budget would make that retry, and go another way from there: see the journal's tests."""
+    running = Search(Beam(max_depth=2), "", step=Letters({}).step, transient=1, calls={Rate: 3}, budget=Budget(calls=8))
+    running.tell(running.ask()[0].id, Proposed(("a", "b")))
+    first, second = running.ask()
+    running.tell(first.id, Failed("busy", transient=True), Usage(3))  # 4 spent, 3 reserved: no 3 more
+    running.tell(second.id, Rated((1.0,)), Usage(1))  # 5 spent, and a proposal would take one
+    assert (running.ask(), running.ended, running.spent.calls) == ([], Ended.CALLS, 5)
 
 
 def test_one_failing_call_is_one_failed_node() -> None:

@@ -157,6 +157,17 @@ def test_a_state_met_again_nearer_the_root_is_no_duplicate() -> None:
     assert found(result, NodeStatus.DUPLICATE) == ["acd"]
 
 
+def test_the_node_nearest_to_the_root_is_the_one_that_later_copies_are_of() -> None:
+    one = ("acd", "be", "bg")
+    world = Letters(
+        {"": "ab", "a": "c", "ac": "d", "b": "eg", "be": "f"}, {"a": 20.0}, key=lambda s: "one" if s in one else s
+    )
+    result = world.run(DFS(max_depth=3))
+    node = {n.action: n for n in result.tree}
+    assert (node["e"].status, node["g"].status) == (NodeStatus.EXPANDED, NodeStatus.DUPLICATE)
+    assert node["g"].reason == node["e"].id
+
+
 def test_a_state_whose_first_node_failed_is_no_duplicate() -> None:
     world = Letters({"": "ab", "b": "c"}, key=lambda state: "one" if state in ("a", "bc") else state)
     search = Search(DFS(max_depth=2), "", step=world.step)

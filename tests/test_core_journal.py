@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -121,13 +122,33 @@ def test_a_reply_is_on_disk_before_it_is_told(tmp_path: Path) -> None:
     assert all(written >= told for told, written in counts)
 
 
+def test_replies_are_told_in_the_order_of_the_journal(tmp_path: Path) -> None:
+    """Node ids hang on the order of telling where routines run at once: it must be the one on disk."""
+
+    class Slow(Journal):
+        """A thread that has just written may sleep before it hands its reply over."""
+
+        def write(self, ask: Ask, reply: Reply) -> None:
+            super().write(ask, reply)
+            time.sleep(0.01 if ask.id % 2 else 0.0)
+
+    world, told = Letters({"": "abcdefgh"}), []
+    running = Search(Beam(branching=8, max_depth=1), "", step=world.step)
+    drive(
+        running,
+        lambda ask, tree: lambda: Reply(world.answer(ask.request, tree)),
+        journal=Slow(tmp_path / "journal", HEADER),
+        observe=lambda event: told.append(event.ask.request),
+    )
+    written = [Codec().read(line)[0][0] for line in lines(tmp_path / "journal")[1:]]
+    assert told == written
+
+
 texts = st.text(max_size=20)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 outcomes = st.one_of(
     st.builds(Proposed, st.lists(texts | st.integers() | st.none() | st.booleans() | numbers).map(tuple)),
-    st.lists(st.tuples(texts, st.floats(0, 1))).map(
-        lambda x: Proposed(tuple(a for a, _ in x), tuple(p for _, p in x))
-    ),
+    st.lists(st.tuples(texts, st.floats(0, 1))).map(lambda x: Proposed(tuple(a for a, _ in x), tuple(p for _, p in x))),
     st.builds(Rated, st.lists(numbers).map(tuple), st.none(), st.integers(0, 3)),
     st.lists(texts).map(lambda x: Rated(tuple(0.0 for _ in x), tuple(x))),
     st.builds(
@@ -144,16 +165,12 @@ outcomes = st.one_of(
     ),
     st.builds(Illegal, texts),
     st.builds(Reflected, texts),
-    st.builds(
-        Answered, st.dictionaries(texts, texts), st.booleans(), st.none() | texts, st.none() | numbers, texts
-    ),
+    st.builds(Answered, st.dictionaries(texts, texts), st.booleans(), st.none() | texts, st.none() | numbers, texts),
     st.builds(Unread, texts),
     st.builds(Failed, texts, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e6)),
 )
 requests = st.one_of(
-    st.builds(
-        Propose, st.integers(0, 99), st.none() | st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)
-    ),
+    st.builds(Propose, st.integers(0, 99), st.none() | st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)),
     st.builds(Step, st.integers(0, 99)),
     st.builds(
         Rate,
@@ -179,9 +196,7 @@ def test_every_reply_is_read_as_it_was_written(
 
 def test_the_types_of_actions_come_back() -> None:
     actions = ("1", 1, 1.0, True, None)
-    (_, reply) = Codec().read(
-        json.loads(json.dumps(Codec().write(Propose(0, 5), 0, Reply(Proposed(actions)))))
-    )
+    (_, reply) = Codec().read(json.loads(json.dumps(Codec().write(Propose(0, 5), 0, Reply(Proposed(actions))))))
     assert reply is not None
     assert [type(a) for a in reply.outcome.actions] == [str, int, float, bool, type(None)]  # type: ignore[union-attr]
 
@@ -201,9 +216,7 @@ def test_states_and_fields_are_written_by_the_tasks_codec(tmp_path: Path) -> Non
     journal.write(Ask(1, Step(2)), Reply(Stepped(state)))
     journal.write(Ask(2, Answer(1)), Reply(Answered({"value": Fraction(2, 7)})))
     journal.close()
-    read = [
-        reply.outcome for _, reply in Journal(tmp_path / "journal", HEADER, codec=codec).recorded if reply
-    ]
+    read = [reply.outcome for _, reply in Journal(tmp_path / "journal", HEADER, codec=codec).recorded if reply]
     assert read == [stepped, Stepped(state), Answered({"value": Fraction(2, 7)})]
 
 
@@ -217,9 +230,7 @@ def test_states_and_fields_are_written_by_the_tasks_codec(tmp_path: Path) -> Non
         (Stepped("s", observation=float("nan")), "Out of range float values are not JSON compliant"),
     ],
 )
-def test_what_cannot_be_written_is_an_error_that_names_the_request(
-    tmp_path: Path, outcome: Any, said: str
-) -> None:
+def test_what_cannot_be_written_is_an_error_that_names_the_request(tmp_path: Path, outcome: Any, said: str) -> None:
     request = Propose(3, 5) if isinstance(outcome, Proposed) else Step(3)
     journal = Journal(tmp_path / "journal", HEADER)
     with pytest.raises(JournalError) as caught:
@@ -393,9 +404,7 @@ def test_the_journal_of_another_search_is_refused_with_what_differs(tmp_path: Pa
     with pytest.raises(JournalError) as caught:
         Journal(path, other)
     assert "belongs to another search" in str(caught.value)
-    assert "controller: {'kind': 'Beam', 'width': 2} there, {'kind': 'Beam', 'width': 3} now" in str(
-        caught.value
-    )
+    assert "controller: {'kind': 'Beam', 'width': 2} there, {'kind': 'Beam', 'width': 3} now" in str(caught.value)
     assert "task: None there, 'sudoku' now" in str(caught.value)
     assert "seed" not in str(caught.value)
 
@@ -425,9 +434,7 @@ def test_a_writer_in_another_process_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     held = Journal(path, HEADER)
     script = f"from thoughtree.search import Journal\nJournal({str(path)!r}, {{}})"
-    ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert "JournalError" in ran.stderr
     assert "another run is writing to it" in ran.stderr
     held.close()
@@ -464,7 +471,8 @@ def test_a_full_disk_ends_the_search_and_leaves_a_journal_that_can_be_resumed(tm
             )
         except JournalError as error:
             print(len(told), error)
-        try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        try:  # there is room again, but a torn line is in the way
             journal.write(Ask(0, Propose(9, 9)), Reply(Unread("more")))
         except JournalError as error:
             print("still", error)
@@ -563,9 +571,7 @@ def test_a_run_crashed_at_any_reply_resumes_to_a_whole_run(
         assert shot(again) == shot(resumed)
         if at_once == 1:
             plain, world = fresh()
-            driven(
-                "threads, one call", plain, world, Journal(tmp_path / f"plain-{crash}", HEADER), None, by_code
-            )
+            driven("threads, one call", plain, world, Journal(tmp_path / f"plain-{crash}", HEADER), None, by_code)
             assert shot(resumed)[0] == shot(plain)[0]
         if not crashed:
             break
@@ -617,6 +623,30 @@ def test_a_larger_budget_goes_on_and_its_closing_call_is_about_its_own_best_node
     assert answers == 4  # the closing calls of four runs
 
 
+def test_where_a_larger_budget_goes_another_way_no_reply_is_given_to_another_node(tmp_path: Path) -> None:
+    # With 8 calls the retry for "a" is not made: a has failed. With more it is, and a's children come first.
+    world = Letters({"": "ab", "a": "c", "b": "d", "ac": "e", "bd": "f"}, {"a": 9.0, "ac": 2.0, "bd": 3.0})
+
+    def go(path: Path, calls: int) -> Search[Any, Any]:
+        running = Search(
+            Beam(max_depth=3), "", step=world.step, transient=1, calls={Rate: 3}, budget=Budget(calls=calls)
+        )
+
+        def prepare(ask: Ask, tree: Tree[Any, Any]) -> Callable[[], Reply]:
+            busy = ask.request == Rate((1,)) and ask.attempt == 0
+            failed = Failed("busy", transient=True, retry_after=0.0)
+            return lambda: Reply(failed, Usage(3)) if busy else Reply(world.answer(ask.request, tree))
+
+        journal = Journal(path, HEADER)
+        drive(running, prepare, concurrency=1, journal=journal)
+        journal.close()
+        return running
+
+    short = go(tmp_path / "journal", 8)
+    assert (short.ended, short.tree[1].reason) == (Ended.CALLS, "busy")
+    assert shot(go(tmp_path / "journal", 99)) == shot(go(tmp_path / "whole", 99))
+
+
 def test_a_smaller_budget_reads_as_much_as_it_may_spend(tmp_path: Path) -> None:
     world = Letters({"": "abc", "a": "d", "b": "e", "c": "f"})
     journaled(tmp_path / "journal", world)
@@ -660,18 +690,14 @@ def test_replies_of_code_are_marked_and_worked_out_again(tmp_path: Path) -> None
     assert written[1] == {"ask": ["propose", 0, 5, 0, 0], "attempt": 0, "code": True}
     again = fresh(second, Journal(tmp_path / "journal", HEADER))
     assert second.asked == ["propose ", "propose a", "propose b"]  # no rating
-    assert [(n.action, n.state, n.value) for n in again.tree] == [
-        (n.action, n.state, n.value) for n in result.tree
-    ]
+    assert [(n.action, n.state, n.value) for n in again.tree] == [(n.action, n.state, n.value) for n in result.tree]
     assert lines(tmp_path / "journal") == written
 
 
 def test_usage_and_records_come_back(tmp_path: Path) -> None:
     record = {"model": "m", "text": "sure", "usage": {"total_tokens": 7}, "cost": 0.25}
     journal = Journal(tmp_path / "journal", HEADER)
-    journal.write(
-        Ask(0, Rate((1,)), attempt=2), Reply(Rated((20.0,), ("sure",)), Usage(1, 7, 0.25, 1.5), [record])
-    )
+    journal.write(Ask(0, Rate((1,)), attempt=2), Reply(Rated((20.0,), ("sure",)), Usage(1, 7, 0.25, 1.5), [record]))
     journal.close()
     ((key, reply),) = Journal(tmp_path / "journal", HEADER).recorded
     assert key == (Rate((1,)), 2)

@@ -175,13 +175,35 @@ def test_cancellation_is_raised_again_and_leaves_nothing_running() -> None:
     assert ended == [Propose(0, 5), Rate((1,)), Rate((2,))]
 
 
+def test_cancellation_that_comes_while_the_search_cleans_up_is_raised_too() -> None:
+    world, cleaning = Letters({"": "ab"}), asyncio.Event()
+
+    async def slow_to_end(ask: Ask) -> None:
+        try:
+            await hang_on_second(ask)
+        finally:
+            if ask.request == Rate((2,)):
+                cleaning.set()
+                await asyncio.sleep(0.1)
+
+    async def main() -> None:
+        running = Search(Beam(), "", step=world.step)
+        deadline = time.monotonic() + 0.05
+        task = asyncio.create_task(adrive(running, calls(world, slow_to_end), deadline=deadline))
+        await cleaning.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert others() == set()
+
+    asyncio.run(main())
+
+
 def test_wait_for_times_out_as_it_should() -> None:
     async def main() -> None:
         world = Letters({"": "ab"})
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(
-                adrive(Search(Beam(), "", step=world.step), calls(world, hang_on_second)), 0.1
-            )
+            await asyncio.wait_for(adrive(Search(Beam(), "", step=world.step), calls(world, hang_on_second)), 0.1)
         assert others() == set()
 
     asyncio.run(main())

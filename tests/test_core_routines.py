@@ -211,6 +211,16 @@ def test_a_ceiling_met_by_one_routine_lets_the_others_finish_what_is_in_flight()
     assert running.tree.lessons == ["x", "y"]
 
 
+def test_after_one_routine_was_refused_no_other_starts_anything() -> None:
+    log: list[str] = []
+    a, b = batches(log, "a", [Propose(0, 1)], [Reflect(0)]), batches(log, "b", [Answer(0)], [Step(1)])
+    running = Search(Scripts((a, b)), "", at_once=2, budget=Budget(calls=4), calls={Reflect: 5})
+    open_ids = ids(running)
+    running.tell(open_ids[Propose(0, 1)], Proposed(("x",)))  # a reflection takes five calls
+    running.tell(open_ids[Answer(0)], Answered({"answer": 1}))  # a step would take one, and two are left
+    assert (running.ask(), running.ended, running.spent.calls) == ([], Ended.CALLS, 2)
+
+
 def test_a_direct_answer_goes_before_all_routines_and_then_as_many_run_as_may() -> None:
     log: list[str] = []
     routines = tuple(batches(log, f"r{i}.", [Reflect(i)]) for i in range(3))
