@@ -77,9 +77,7 @@ def test_a_parse_that_refuses_keeps_what_was_said() -> None:
         raise Illegal("no such move")
 
     result = Letters({"": "a"}).run(Beam(), parse=parse)
-    assert [(n.action, n.status, n.reason) for n in result.tree if n.id] == [
-        ("a", NodeStatus.ILLEGAL, "no such move")
-    ]
+    assert [(n.action, n.status, n.reason) for n in result.tree if n.id] == [("a", NodeStatus.ILLEGAL, "no such move")]
 
 
 @pytest.mark.parametrize("returned", [True, False])
@@ -125,10 +123,7 @@ def test_a_key_without_a_hash_is_the_tasks_failure() -> None:
         return Stepped(state + action, key=[state, action])
 
     result = Letters({"": "a"}).run(Beam(), step=step)
-    assert (
-        result.first_error
-        == "TypeError: Stepped(key=['', 'a']): must be hashable, such as a tuple or a string"
-    )
+    assert result.first_error == "TypeError: Stepped(key=['', 'a']): must be hashable, such as a tuple or a string"
     assert result.ended is Ended.ERROR
 
 
@@ -299,9 +294,7 @@ def test_a_lost_direct_answer_leaves_the_search_as_it_would_have_been(lost: Any)
     running.tell(0, lost)
     result = run(running, with_answer.answer)
     other = without.run(Beam())
-    assert [(n.state, n.status, n.value) for n in result.tree] == [
-        (n.state, n.status, n.value) for n in other.tree
-    ]
+    assert [(n.state, n.status, n.value) for n in result.tree] == [(n.state, n.status, n.value) for n in other.tree]
     assert result.spent.calls == other.spent.calls + 1
 
 

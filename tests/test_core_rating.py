@@ -33,9 +33,7 @@ from thoughtree.search import (
 from worlds import Letters, found
 
 
-def rate(
-    rating: Rating, replies: dict[Request, Outcome], actions: str = "a", **more: Any
-) -> Search[Any, Any]:
+def rate(rating: Rating, replies: dict[Request, Outcome], actions: str = "a", **more: Any) -> Search[Any, Any]:
     """A search one level deep whose ratings get `replies`, in an order drawn at random."""
     search = Search(Beam(max_depth=1, branching=None), "", step=Letters({}).step, rating=rating, **more)
     search.tell(search.ask()[0].id, Proposed(tuple(actions)))
@@ -89,9 +87,7 @@ def test_with_no_unread_value_an_unread_sample_is_none_at_all() -> None:
 
 def test_a_value_does_not_hang_on_the_order_of_its_samples() -> None:
     for drawn in ([20.0, 1.0, 0.001, 0.001], [20.0, 20.0, 20.0, 0.001], [0.1, 0.2, 0.7, 0.3]):
-        values = {
-            rate(Rating(samples=4, low=0.0), samples(*order)).tree[1].value for order in permutations(drawn)
-        }
+        values = {rate(Rating(samples=4, low=0.0), samples(*order)).tree[1].value for order in permutations(drawn)}
         assert values == {round(sum(drawn), 9)}
 
 
@@ -196,9 +192,7 @@ def test_one_candidate_is_compared_with_nobody() -> None:
 CHEAP = {"a": 9.0, "b": 7.0, "c": 6.5, "d": 6.0, "e": 2.0}
 
 
-def cheap_then_dear(
-    near: float, width: int | None, dear: dict[str, float], cheap: dict[str, float] = CHEAP
-) -> Any:
+def cheap_then_dear(near: float, width: int | None, dear: dict[str, float], cheap: dict[str, float] = CHEAP) -> Any:
     """The dear requests, and the beam, of a level rated cheaply first."""
     world, asked = Letters({"": "".join(cheap)}), []
 
@@ -358,6 +352,4 @@ def test_a_rater_that_gives_no_finite_number_is_a_failure_and_no_score() -> None
 
     result = run(Search(Beam(max_depth=1), "", step=Letters({}).step), answer)
     assert (result.tree[1].status, result.tree[1].value) == (NodeStatus.FAILED, None)
-    assert (
-        result.first_error == "ValueError: Rated(values=(nan,)): must be finite; what is no number is Unread"
-    )
+    assert result.first_error == "ValueError: Rated(values=(nan,)): must be finite; what is no number is Unread"

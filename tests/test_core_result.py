@@ -140,12 +140,8 @@ def test_nine_equal_candidates_of_which_five_are_kept_are_a_warning() -> None:
     result = world.run(Beam(width=5, branching=9, max_depth=1))
     assert result.collapsed == (1, 1)
     (warning,) = result.warnings
-    assert warning.startswith(
-        "ratings hardly differ in 1 of 1 (100 %) of the sibling groups: they steer little"
-    )
-    assert lines(result, "Ratings hardly differ") == [
-        "Ratings hardly differ in 1 of 1 (100 %) of the sibling groups."
-    ]
+    assert warning.startswith("ratings hardly differ in 1 of 1 (100 %) of the sibling groups: they steer little")
+    assert lines(result, "Ratings hardly differ") == ["Ratings hardly differ in 1 of 1 (100 %) of the sibling groups."]
     assert lines(result, "Change first") == [
         "Change first: the rating scale: nearly all values are equal; rank by vote or pairs instead."
     ]
@@ -202,8 +198,7 @@ def test_illegal_proposals_are_told_by_rule() -> None:
     result = world.run(Beam(branching=9, max_depth=1, dedupe=False))
     assert lines(result, "Illegal") == ["Illegal proposals: 3 of 5 (60 %); by rule: no x: 2, no y: 1."]
     assert lines(result, "Change first") == [
-        "Change first: the proposals: most were illegal; "
-        "show the rules in the instructions, or use propose='moves'."
+        "Change first: the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
     ]
 
 
@@ -211,9 +206,7 @@ def test_duplicates_are_told() -> None:
     result = Letters({"": "aaab"}).run(Beam(max_depth=1, branching=4), rating=Rating(samples=1))
     assert lines(result, "Duplicate") == ["Duplicate proposals: 2 of 4 (50 %)."]
     world = Letters({"": "aaab"}, {"a": 20.0})
-    assert lines(world.run(Beam(max_depth=1)), "Change first")[0].startswith(
-        "Change first: the proposals' variety"
-    )
+    assert lines(world.run(Beam(max_depth=1)), "Change first")[0].startswith("Change first: the proposals' variety")
 
 
 def test_unread_replies_are_told_by_role() -> None:
@@ -250,12 +243,9 @@ def test_ratings_that_code_contradicts_are_told_with_an_example() -> None:
     result = world.run(DFS(max_depth=1, branching=4)).replace(task=Words(truth))
     # "a" is praised though hopeless, "b" dropped though solvable; "c" was rated a mere maybe, "d" rightly.
     assert lines(result, "Ratings that code") == [
-        "Ratings that code contradicts: 2 of 4 (50 %); "
-        "pruned though solvable: 1; rated high though hopeless: 1."
+        "Ratings that code contradicts: 2 of 4 (50 %); pruned though solvable: 1; rated high though hopeless: 1."
     ]
-    assert lines(result, "For example") == [
-        "For example B was pruned at value 0.001, and a solution follows from it."
-    ]
+    assert lines(result, "For example") == ["For example B was pruned at value 0.001, and a solution follows from it."]
     assert lines(result, "Change first")[0].startswith("Change first: the rater: it drops solvable states")
 
 
@@ -268,9 +258,7 @@ def test_a_rater_that_keeps_hopeless_states_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "cut", "praised"), [(1.0, 10.0, None, 1), (0.0, 10.0, 4.0, 1), (-1.0, 1.0, None, 2)]
 )
-def test_high_is_the_upper_half_of_any_scale(
-    low: float, high: float, cut: float | None, praised: int
-) -> None:
+def test_high_is_the_upper_half_of_any_scale(low: float, high: float, cut: float | None, praised: int) -> None:
     # On 1 to 10 the middle is 5.5, on -1 to 1 it is 0.
     values = {"a": 5.4, "b": 5.6} if high == 10.0 and low == 1.0 else {"a": 0.1, "b": 0.9}
     values = {"a": 4.5, "b": 5.0} if low == 0.0 else values

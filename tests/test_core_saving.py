@@ -49,9 +49,7 @@ def rich_result() -> SearchResult[Any, Any]:
             return Rated((25.0 - 5.0,), ("sure",), clamped=1)
         return world.answer(request, tree)
 
-    running = Search(
-        BestFirst(branching=9, max_depth=3), "", root_key="", step=world.step, closing=lambda best: True
-    )
+    running = Search(BestFirst(branching=9, max_depth=3), "", root_key="", step=world.step, closing=lambda best: True)
     result = run(running, answer).replace(seconds=1.5, unfinished=2)
     result.tree.lessons.append("look left")
     statuses = {node.status for node in result.tree}
@@ -157,9 +155,7 @@ def test_a_task_that_shows_actions_of_its_own_type_reads_a_loaded_path(tmp_path:
     class Move:
         letter = "z"
 
-    running = Search(
-        Beam(max_depth=1), (Fraction(1, 3),), step=lambda state, move: Stepped((*state, Fraction(2)))
-    )
+    running = Search(Beam(max_depth=1), (Fraction(1, 3),), step=lambda state, move: Stepped((*state, Fraction(2))))
     running.tell(0, Proposed((Move(),)))
     running.tell(1, Rated((3.0,)))
     result = running.result().replace(task=Moves())
@@ -281,9 +277,7 @@ def test_what_is_no_result_is_a_value_error_that_says_so(tmp_path: Path, content
         ({"controller": "Beam"}, "controller is 'Beam', which is no object"),
     ],
 )
-def test_a_damaged_field_is_found_as_the_file_is_read(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
+def test_a_damaged_field_is_found_as_the_file_is_read(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     data = saved(tmp_path)
     path = tmp_path / "result.json"
     path.write_text(json.dumps(data | change))
