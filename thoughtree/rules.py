@@ -62,7 +62,7 @@ class Rules:
                 return {"rating_reachable": "maybe", "rating_score": rating}
             return {"thought_rating": rating}
         candidates = _candidates(inputs.pop("search_candidates"))
-        ratings = [rate({**inputs, "search_path": text, "search_state": text}) for text in candidates]
+        ratings = [rate({**inputs, **candidate}) for candidate in candidates]
         if "thought_ratings" in names:
             return {"thought_ratings": "\n".join(f"{i}. {rating}" for i, rating in enumerate(ratings, 1))}
         worth = [_number(rating) for rating in ratings]
@@ -91,8 +91,8 @@ class RuleLM(dspy.LM):  # type: ignore[misc]
     propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once
     a candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields,
     or the last one's value. `inputs` are the prompt's fields as text: the problem's own, `search_path`
-    (numbered steps, or "(none yet)") and, where the task renders states, `search_state`. A role without a
-    rule is a ValueError.
+    (numbered steps, or "(none yet)"; of one candidate among several, its steps joined by "; ") and, where the
+    task renders states, `search_state`. A role without a rule fails its calls, and the error says so.
     """
 
     def __init__(
@@ -115,14 +115,21 @@ def _rule(name: str, rule: Any) -> Any:
     return rule
 
 
-def _candidates(text: str) -> list[str]:
-    """The numbered candidates of a prompt, without their numbers."""
-    pieces = re.split(r"\n\n(?=\d+\. )", text)
-    return [CANDIDATE.sub("", piece, count=1) for piece in pieces]
+def _candidates(text: str) -> list[dict[str, str]]:
+    """The numbered candidates of a prompt: the path of each, and its state if it is shown."""
+    found: list[dict[str, str]] = []
+    for piece in re.split(r"\n\n(?=\d+\. )", text):
+        path, shown, state = CANDIDATE.sub("", piece, count=1).partition("\n   ")
+        found.append({"search_path": path} | ({"search_state": state} if shown else {}))
+    return found
 
 
 def _number(rating: Any) -> float:
+    """What a rating is worth beside others, for a vote or a comparison."""
     if isinstance(rating, int | float):
         return float(rating)
     word = str(rating).strip().lower()
-    return WORDS[word] if word in WORDS else float(word)
+    try:
+        return WORDS[word] if word in WORDS else float(word)
+    except ValueError as error:
+        raise ValueError(f"rate gave {rating!r}: to vote or compare, give a number, or {', '.join(WORDS)}") from error
