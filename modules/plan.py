@@ -159,6 +159,11 @@ class Settings(Parameter):
         return {"format": FORMAT, **self.about, "plan": self.plan.dump()}
 
     def load_state(self, state: Any, **_: Any) -> Settings:
+        self.plan = self.checked(state)
+        return self
+
+    def checked(self, state: Any) -> Plan:
+        """The plan in a saved state. ValueError, naming it, for anything that makes it another program's."""
         if not isinstance(state, Mapping) or state.get("format") != FORMAT:
             found = state.get("format") if isinstance(state, Mapping) else type(state).__name__
             raise ValueError(f"not the settings of a thoughtree program (format {found!r}, expected {FORMAT!r})")
@@ -176,5 +181,4 @@ class Settings(Parameter):
                     f"saved with {name}={getattr(plan, name)!r}, and this program was built with "
                     f"{getattr(self.plan, name)!r}; build it alike, or use thoughtree.load(path)"
                 )
-        self.plan = plan
-        return self
+        return plan

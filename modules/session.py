@@ -61,7 +61,7 @@ class Session:
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
         self._check_lms()
         self.search = self._search()
-        self.trace = Trace() if trace_wanted() else None
+        self.trace = Trace(program.predictors()) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None

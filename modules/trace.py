@@ -29,15 +29,17 @@ def trace_wanted() -> bool:
 class Trace:
     """The entries of one call of a program, kept by request until it is known which of them count."""
 
-    def __init__(self) -> None:
+    def __init__(self, predictors: list[Any]) -> None:
+        """predictors: the program's. Those of a reward or of a user's function are none of an optimizer's business."""
         self._kept: dict[Request, list[Entry]] = {}
+        self._known = {id(predictor) for predictor in predictors}
 
     def keep(self, request: Request, entries: list[Entry], originals: dict[int, Any]) -> None:
         """Under the predictors that the program has: a call may have been made on a copy."""
-        self._kept[request] = [
-            (originals.get(id(predictor), predictor), _shown(inputs), prediction)
-            for predictor, inputs, prediction in entries
-        ]
+        found = [(originals.get(id(predictor), predictor), inputs, made) for predictor, inputs, made in entries]
+        known = [(predictor, _shown(inputs), made) for predictor, inputs, made in found if id(predictor) in self._known]
+        if known:
+            self._kept[request] = known
 
     def chosen(self, result: SearchResult[Any, Any]) -> list[Entry]:
         """The entries to learn from, in the order of the path, its own calls last."""

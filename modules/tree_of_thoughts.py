@@ -83,6 +83,8 @@ class TreeOfThoughts(dspy.Module):
         history: bool = False,
     ) -> None:
         super().__init__()
+        if task is not None and not isinstance(task, Task):
+            raise TypeError(f"task={task!r}: must be a Task, as in task=Game24(); a class is called first")
         self.task: Task[Any, Any] = task if task is not None else FreeText()
         self.signature = user_signature(signature, self.task)
         if value_fn is not None and rate is not None:
@@ -131,6 +133,16 @@ class TreeOfThoughts(dspy.Module):
         if name in ("propose", "rate", "answer"):
             return None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def load_state(self, state: dict[str, Any], **options: Any) -> None:
+        """As for any DSPy module. ValueError for the state of another program; nothing is changed then."""
+        if "settings" not in state:
+            raise ValueError("this is the state of another module: it has no settings of a thoughtree program")
+        missing = [name for name, _ in self.named_parameters() if name not in state]
+        check(self, self.settings.checked(state["settings"]))
+        if missing:
+            raise ValueError(f"this is the state of a program that has no {missing[0]}; build this one alike")
+        super().load_state(state, **options)
 
     # ---- the plan
 

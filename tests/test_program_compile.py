@@ -155,3 +155,38 @@ def test_a_compiled_program_is_saved_with_its_demos(tmp_path):
     other = solver()
     other.load(tmp_path / "compiled.json")
     assert [dict(d)["thought_rating"] for d in other.rate.predict.demos] == ["sure"]
+
+
+def test_predictors_that_are_none_of_the_programs_stay_out_of_the_trace():
+    """Refine and others look every traced predictor up by name, and fail on one that the program does not have."""
+    grade = dspy.Predict("answer -> grade: float")
+
+    def reward(inputs, prediction):
+        return grade(answer=prediction.answer).grade
+
+    reward.calls = 1
+
+    def fn(kind, inputs, n):
+        if kind == "propose":
+            return {"next_thoughts": "1. a"}
+        if kind == "rate":
+            return {"rating_reasoning": "", "thought_rating": "sure"}
+        if kind == ("grade",):
+            return {"grade": "0.5"}
+        if "advice" in kind:
+            return {"discussion": "-", "advice": "{}"}
+        return {"answer": f"answer {n}"}
+
+    program = TreeOfThoughts(
+        "question -> answer", reward_fn=reward, threshold=1.0, controller=Beam(width=1, branching=1, max_depth=1)
+    )
+    entries = traced(program, engine(fn), question="q")
+    assert [p for p, _, _ in entries] == program.predictors()
+    answers = []
+
+    def outer(inputs, prediction):
+        answers.append(prediction.answer)
+        return 0.0
+
+    call(dspy.Refine(module=program, N=3, reward_fn=outer, threshold=1.0, fail_count=1), engine(fn), question="q")
+    assert len(set(answers)) == 3

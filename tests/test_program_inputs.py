@@ -266,3 +266,9 @@ def test_a_task_brings_its_signature():
     assert list(TreeOfThoughts(task=Game24()).signature.input_fields) == ["numbers"]
     other = TreeOfThoughts("numbers -> answer, why", task=Game24())
     assert list(other.signature.output_fields) == ["answer", "why"]
+
+
+@pytest.mark.parametrize("wrong", [Game24, "game24", 24])
+def test_what_is_no_task_is_refused(wrong):
+    with pytest.raises(TypeError, match="must be a Task, as in task=Game24"):
+        TreeOfThoughts("numbers -> answer", task=wrong)

@@ -323,3 +323,19 @@ def test_whole_programs_are_saved_by_dspy(tmp_path):
     program.save(tmp_path / "whole", save_program=True)
     other = dspy.load(tmp_path / "whole", allow_pickle=True)
     assert other.controller == Beam(width=2)
+
+
+def test_the_state_of_another_module_is_said_to_be_that(tmp_path):
+    dspy.Predict("question -> answer").save(tmp_path / "other.json")
+    with pytest.raises(ValueError, match="the state of another module: it has no settings of a thoughtree program"):
+        TreeOfThoughts("question -> answer").load(tmp_path / "other.json")
+
+
+def test_a_role_that_is_missing_on_either_side_is_named(tmp_path):
+    with_answer = TreeOfThoughts(task=Game24(), first="answer")
+    path = saved(with_answer, tmp_path)
+    with pytest.raises(ValueError, match="first='answer': this program was built without that role"):
+        TreeOfThoughts(task=Game24()).load(path)
+    path = saved(TreeOfThoughts(task=Game24()), tmp_path)
+    with pytest.raises(ValueError, match=r"a program that has no answer\.predict; build this one alike"):
+        with_answer.load(path)
