@@ -80,6 +80,8 @@ class _Sampled(Rollouts[S, A]):
 
     def path(self) -> list[Node[S, A]] | None:
         node = self.tree.root
+        if node.closed:
+            return None
         path = [node]
         while node.id not in self.growing:
             children = [c for c in self.tree.children(node) if c.status not in DEAD and c.value is not None]

@@ -380,7 +380,7 @@ class Search(Generic[S, A]):
         self._live.clear()
         if self._grower.solution is not None or self._grower.claim is not None:
             self.ended = Ended.GOAL  # its batch was told as far as the budget went
-        elif why is Ended.SEARCHED_OUT and self._nothing_but_failures():
+        elif why in (Ended.SEARCHED_OUT, Ended.ROLLOUTS) and self._nothing_but_failures():
             self.ended = Ended.ERROR
         if not self._hand_out_closing(why):
             self._settle_status()
