@@ -13,7 +13,7 @@ from .policy import Bounds
 from .rating import Rating
 from .rollout import DEAD, Rollouts
 from .search import Routine
-from .tree import FAILED, A, Node, S, Tree
+from .tree import FAILED, TERMINAL, A, Node, S, Tree
 
 PRIOR = 0.5  # both parameters of the Beta prior
 
@@ -99,6 +99,10 @@ class _Sampled(Rollouts[S, A]):
         """One draw from Beta(0.5 + sum r, 0.5 + sum (1 - r))."""
         normal = [self.bounds.normal(v) for v in values]
         return self.rng.betavariate(PRIOR + sum(normal), PRIOR + sum(1.0 - v for v in normal))
+
+    def _settle(self, node: Node[S, A]) -> None:
+        """A parent of spent children is not spent: it may get another one."""
+        node.closed = node.status in DEAD or node.status is TERMINAL or node.depth >= self.recipe.max_depth
 
     def _close_if_spent(self, leaf: Node[S, A]) -> None:
         leaf.closed = leaf.depth >= self.recipe.max_depth or leaf.status is FAILED
