@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
@@ -59,19 +60,22 @@ def imports(source: str, package: str) -> Iterator[str]:
                 yield from (f"{base}.{name.name}" for name in node.names)
 
 
-def modules_of(subpackage: str) -> list[Path]:
-    folder = Path(next(iter(importlib.import_module(f"thoughtree.{subpackage}").__path__)))
-    return sorted(folder.rglob("*.py"))
+def sources(subpackage: str) -> Iterator[tuple[str, str, str]]:
+    """Of every file of a subpackage and of those inside it: its path, the package that it is in, its text."""
+    root = Path(next(iter(importlib.import_module(f"thoughtree.{subpackage}").__path__)))
+    for path in sorted(root.rglob("*.py")):
+        inside = path.relative_to(root)
+        package = ".".join(["thoughtree", subpackage, *inside.parent.parts])
+        yield f"{subpackage}/{inside.as_posix()}", package, path.read_text(encoding="utf-8")
 
 
 def foreign(subpackage: str) -> dict[str, set[str]]:
     """Per file of a subpackage, what it imports from outside of it."""
-    package = f"thoughtree.{subpackage}"
-    found = {}
-    for path in modules_of(subpackage):
-        names = set(imports(path.read_text(encoding="utf-8"), package))
-        found[path.name] = {name for name in names if name != package and not name.startswith(f"{package}.")}
-    return found
+    own = f"thoughtree.{subpackage}"
+    return {
+        file: {name for name in imports(text, package) if name != own and not name.startswith(f"{own}.")}
+        for file, package, text in sources(subpackage)
+    }
 
 
 def neighbour(name: str) -> str | None:
@@ -86,16 +90,18 @@ def neighbour(name: str) -> str | None:
 def test_imports_are_found_wherever_they_stand():
     source = """
 import json
+from ...search import Search
 from ..tasks.task import Task
 def late():
     from .. import search
     from . import rate
 """
-    assert sorted(imports(source, "thoughtree.modules")) == [
+    assert sorted(imports(source, "thoughtree.modules.calls")) == [
         "json",
-        "thoughtree.modules.rate",
+        "thoughtree.modules.calls.rate",
+        "thoughtree.modules.search",
+        "thoughtree.modules.tasks.task",
         "thoughtree.search",
-        "thoughtree.tasks.task",
     ]
 
 
@@ -130,10 +136,19 @@ def test_the_core_imports_the_standard_library_alone():
 
 @pytest.mark.parametrize("subpackage", KNOWS)
 def test_imports_within_the_package_are_relative(subpackage: str):
-    for path in modules_of(subpackage):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        absolute = [n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level == 0]
-        assert [name for name in absolute if str(name).split(".")[0] == "thoughtree"] == [], path.name
+    absolute = {
+        f"{file} imports {node.module}"
+        for file, _, text in sources(subpackage)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and str(node.module).startswith("thoughtree")
+    }
+    assert absolute == set()
+
+
+def test_every_package_of_the_checkout_is_declared():
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    found = {package for subpackage in KNOWS for _, package, _ in sources(subpackage)} | {"thoughtree"}
+    assert set(setup["packages"]) == set(setup["package-dir"]) == found
 
 
 def test_public_names_are_there_and_listed():
