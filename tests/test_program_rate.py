@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-import dspy
 import pytest
 
-from engines import Engine, lm, response
-from puzzle24 import KINDS, PATH, PUZZLE, RATINGS, call, drivers, engine
-from thoughtree import DFS, Beam, BestFirst, Game24, NodeStatus, SearchStatus, Task, TreeOfThoughts
-
-ONE = Beam(width=5, branching=3, max_depth=1)
-
-
-def program(**knobs):
-    knobs.setdefault("controller", ONE)
-    return TreeOfThoughts("question -> answer", answer="path", **knobs)
-
-
-def rater(**replies):
-    """Proposes a, b, c, and rates with these fields, or with a function of the inputs."""
-
-    def fn(kind, inputs, n):
-        if kind == "propose":
-            return {"next_thoughts": "1. a\n2. b\n3. c"}
-        return {name: value(inputs) if callable(value) else value for name, value in replies.items()}
-
-    return Engine(fn, kinds=KINDS)
-
-
-def last(inputs):
-    return inputs["search_path"].splitlines()[-1].split(". ", 1)[1]
-
-
-def values(found):
-    return {str(n.action): n.value for n in found.search.tree if n.depth == 1}
-
+from engines import Engine, response
+from freetext import last, rater, rating, values
+from puzzle24 import KINDS, PUZZLE, call, drivers, engine
+from thoughtree import DFS, Beam, BestFirst, Game24, NodeStatus, TreeOfThoughts
 
 # Scales
 
@@ -43,7 +16,7 @@ def values(found):
 def test_verdicts_are_twenty_one_and_a_thousandth(driver):
     words = {"a": "sure", "b": "likely", "c": "impossible"}
     model = rater(rating_reasoning="r", thought_rating=lambda i: words[last(i)])
-    found = call(program(), model, driver, question="q")
+    found = call(rating(), model, driver, question="q")
     assert values(found) == {"a": 20.0, "b": 1.0, "c": 0.001}
     assert [n.verdict for n in found.search.tree if n.depth] == ["sure", "maybe", "impossible"]
     assert model.count("rate") == 3
@@ -52,16 +25,16 @@ def test_verdicts_are_twenty_one_and_a_thousandth(driver):
 def test_any_mapping_of_words_to_values():
     words = {"a": "Great!", "b": "**poor**", "c": "fine"}
     model = rater(rating_reasoning="r", thought_rating=lambda i: words[last(i)])
-    found = call(program(scale={"great": 5, "fine": 2, "poor": 0}), model, question="q")
+    found = call(rating(scale={"great": 5, "fine": 2, "poor": 0}), model, question="q")
     assert values(found) == {"a": 5.0, "b": 0.0, "c": 2.0}
-    description = found.search.task and program(scale={"great": 5, "fine": 2, "poor": 0}).rate.predict.signature
+    description = found.search.task and rating(scale={"great": 5, "fine": 2, "poor": 0}).rate.predict.signature
     assert description.output_fields["thought_rating"].json_schema_extra["desc"] == "one word: great, fine or poor"
 
 
 def test_unit_scale_clamps_and_counts_what_is_off_it():
     numbers = {"a": "0.8", "b": "80%", "c": "7"}
     model = rater(rating_reasoning="r", thought_rating=lambda i: numbers[last(i)])
-    found = call(program(scale="unit"), model, question="q")
+    found = call(rating(scale="unit"), model, question="q")
     assert values(found) == {"a": 0.8, "b": 0.8, "c": 1.0}
     assert found.search.clamped == 1
 
@@ -74,13 +47,13 @@ def test_anchored_scale_asks_in_order_and_no_prunes(driver):
         rating_evidence="e",
         rating_score=lambda i: {"a": "8", "b": "9", "c": "3"}[last(i)],
     )
-    found = call(program(scale="anchored", controller=DFS(max_depth=1)), model, driver, question="q")
+    found = call(rating(scale="anchored", controller=DFS(max_depth=1)), model, driver, question="q")
     assert values(found) == {"a": 8.0, "b": 0.0, "c": 3.0}
     statuses = {str(n.action): n.status for n in found.search.tree if n.depth}
     assert statuses["b"] is NodeStatus.PRUNED  # though it was scored 9
     assert statuses["c"] is NodeStatus.PRUNED  # under the cut of 4
     assert statuses["a"] is not NodeStatus.PRUNED
-    asked = list(program(scale="anchored").rate.predict.signature.output_fields)
+    asked = list(rating(scale="anchored").rate.predict.signature.output_fields)
     assert asked == ["rating_reachable", "rating_evidence", "rating_score"]
 
 
@@ -93,7 +66,7 @@ def test_reasoning_comes_before_the_verdict(mode):
 @pytest.mark.parametrize("wrong", ["stars", {}, {"only": 1}, {"a": 1, "b": 1}])
 def test_wrong_scales_are_refused(wrong):
     with pytest.raises(ValueError, match="scale="):
-        program(scale=wrong)
+        rating(scale=wrong)
 
 
 # Modes
@@ -102,7 +75,7 @@ def test_wrong_scales_are_refused(wrong):
 @drivers
 def test_siblings_in_one_call(driver):
     model = rater(rating_reasoning="r", thought_ratings="1. sure\n2. impossible\n3. maybe")
-    found = call(program(rate="siblings"), model, driver, question="q")
+    found = call(rating(rate="siblings"), model, driver, question="q")
     assert values(found) == {"a": 20.0, "b": 0.001, "c": 1.0}
     assert model.count("siblings") == 1
     assert model.calls[-1].inputs["search_candidates"] == "1. a\n\n2. b\n\n3. c"
@@ -112,7 +85,7 @@ def test_siblings_in_one_call(driver):
 def test_votes_over_a_level(driver):
     votes = iter(["2", "Candidate 2", "3"])
     model = rater(rating_reasoning="r", best_thought=lambda i: next(votes))
-    found = call(program(rate="vote", samples=3, concurrency=1), model, driver, question="q")
+    found = call(rating(rate="vote", samples=3, concurrency=1), model, driver, question="q")
     assert values(found) == {"a": 0.0, "b": 2.0, "c": 1.0}
     assert model.count("vote") == 3
     assert found.search.path == ["b"]
@@ -127,13 +100,13 @@ def test_pairs_need_only_the_order_to_be_right(driver):
         return "1" if order.index(one) < order.index(two) else "2"
 
     model = rater(rating_reasoning="r", better_thought=better)
-    found = call(program(rate="pairs"), model, driver, question="q")
+    found = call(rating(rate="pairs"), model, driver, question="q")
     assert values(found) == {"a": 0.0, "b": 1.0, "c": 0.5}  # the share of comparisons won
     assert model.count("compare") == 3
 
 
 def test_a_tie_is_half_a_win():
-    found = call(program(rate="pairs"), rater(rating_reasoning="r", better_thought="tie"), question="q")
+    found = call(rating(rate="pairs"), rater(rating_reasoning="r", better_thought="tie"), question="q")
     assert values(found) == {"a": 0.5, "b": 0.5, "c": 0.5}
 
 
@@ -142,7 +115,7 @@ def test_samples_are_summed_or_averaged(driver):
     for join, expected in (("sum", 22.0), ("mean", pytest.approx(22 / 3))):
         replies = iter(["sure", "maybe", "maybe"])
         model = rater(rating_reasoning="r", thought_rating=lambda i, replies=replies: next(replies))
-        one = program(samples=3, join=join, controller=Beam(branching=1, max_depth=1), concurrency=1)
+        one = rating(samples=3, join=join, controller=Beam(branching=1, max_depth=1), concurrency=1)
         assert values(call(one, model, driver, question="q")) == {"a": expected}
         assert model.count("rate") == 3
 
@@ -155,174 +128,13 @@ def test_the_state_is_shown_where_the_task_renders_one():
     assert [i["search_path"] for i in shown] == ["1. 10-4=6", "1. 4+9=13", "1. 13*4=52"]
 
 
-# Raters of the user's own
-
-
-@drivers
-def test_a_function_rates_a_level(driver):
-    asked = []
-
-    def rate(inputs, nodes):
-        asked.append([n.text for n in nodes])
-        return [{"sure": 1.0, "maybe": 0.5}.get(RATINGS.get(n.text), 0.0) for n in nodes]
-
-    model = engine()
-    found = call(TreeOfThoughts(task=Game24(), controller=Beam(width=2), rate=rate), model, driver, numbers=PUZZLE)
-    assert found.search.path == PATH
-    assert model.count() == model.count("propose")
-    assert asked[0] == ["6 9 13", "10 13 13", "9 10 52"]
-
-
-@drivers
-def test_a_value_function_rates_a_path(driver):
-    found = call(
-        program(value_fn=lambda inputs, path: {"a": 0.1, "b": 0.7}.get(path[-1], 0.2)),
-        rater(),
-        driver,
-        question="q",
-    )
-    assert values(found) == {"a": 0.1, "b": 0.7, "c": 0.2}
-    assert found.search.path == ["b"]
-
-
-async def later(inputs, nodes):
-    return [float(len(n.path[-1])) for n in nodes]
-
-
-def test_coroutine_functions_rate_under_asyncio():
-    found = call(program(rate=later), rater(), "asyncio", question="q")
-    assert values(found) == {"a": 1.0, "b": 1.0, "c": 1.0}
-    with pytest.raises(TypeError, match="later is a coroutine function"):
-        call(program(rate=later), rater(), question="q")
-
-
-class Judge(dspy.Module):
-    def __init__(self, kind="score: float"):
-        super().__init__()
-        self.ask = dspy.ChainOfThought(f"question, search_path -> {kind}")
-
-    def forward(self, question, search_path):
-        return self.ask(question=question, search_path=search_path)
-
-
-@drivers
-@pytest.mark.parametrize(("kind", "said", "value"), [("score: float", "0.25", 0.25), ("verdict", "7/10", 0.7)])
-def test_a_module_rates_a_node(driver, kind, said, value):
-    def fn(asked, inputs, n):
-        if asked == "propose":
-            return {"next_thoughts": "1. a\n2. b\n3. c"}
-        return {"reasoning": "r", kind.split(":")[0]: said}
-
-    found = call(program(rate=Judge(kind), scale="unit"), Engine(fn, kinds=KINDS), driver, question="q")
-    assert values(found) == {"a": value, "b": value, "c": value}
-    assert found.search.spent_by["rate"].calls == 3
-
-
-class Counting(Task):
-    """Values its own states."""
-
-    signature = "question -> answer"
-
-    def value(self, state):
-        return float(len(state[-1]))
-
-
-@drivers
-def test_the_task_rates_in_code(driver):
-    model = engine(lambda kind, inputs, n: {"next_thoughts": "1. a\n2. bbb\n3. cc"})
-    coded = TreeOfThoughts(task=Counting(), answer="path", controller=ONE)
-    assert coded.plan.rate == "code"
-    found = call(coded, model, driver, question="q")
-    assert values(found) == {"a": 1.0, "bbb": 3.0, "cc": 2.0}
-    assert found.search.spent.calls == 1
-
-
-@drivers
-@pytest.mark.parametrize("given", [[0.5], [0.5, 0.5, float("nan")], [0.5, 0.5, "high"], [float("inf")] * 3])
-def test_what_is_no_rating_is_an_error_and_no_score(driver, given):
-    def rate(inputs, nodes):
-        return given
-
-    found = call(program(rate=rate), rater(), driver, question="q")
-    assert values(found) == {"a": None, "b": None, "c": None}
-    assert found.search.failed == 1
-    assert "rate gave" in found.search.first_error
-
-
-@drivers
-def test_a_rater_that_raises_gives_no_score(driver):
-    def value(inputs, path):
-        if path[-1] == "b":
-            raise RuntimeError("the checker is not installed")
-        return 0.4
-
-    found = call(program(value_fn=value), rater(), driver, question="q")
-    assert values(found) == {"a": 0.4, "b": None, "c": 0.4}
-    failed = found.search.tree[2]
-    assert failed.status is NodeStatus.FAILED
-    assert "the checker is not installed" in failed.reason
-    assert found.search.status is SearchStatus.UNVERIFIED
-
-
-def test_one_way_to_rate():
-    with pytest.raises(ValueError, match="both say how nodes are rated"):
-        program(rate="vote", value_fn=lambda inputs, path: 1.0)
-    with pytest.raises(ValueError, match="rate='code': FreeText does not value states"):
-        program(rate="code")
-    with pytest.raises(ValueError, match="rate='stars': must be one of"):
-        program(rate="stars")
-
-
-# Cheap, then dear
-
-
-@drivers
-@pytest.mark.parametrize("as_function", [False, True])
-def test_the_dear_rater_is_asked_about_near_ties_only(driver, as_function):
-    scores = {"a": 0.9, "b": 0.52, "c": 0.5}
-    cheap_model = rater(rating_reasoning="r", thought_rating=lambda i: str(scores[last(i)]))
-    dear_model = rater(rating_reasoning="r", thought_rating=lambda i: {"b": "0.1", "c": "0.6"}[last(i)])
-    cheap = (lambda inputs, nodes: [scores[n.path[-1]] for n in nodes]) if as_function else lm(cheap_model)
-    two = program(
-        scale="unit",
-        cheap_rate=cheap,
-        near=0.1,
-        rate_lm=lm(dear_model),
-        controller=Beam(width=2, branching=3, max_depth=1),
-    )
-    found = call(two, rater(), driver, question="q")
-    assert values(found) == {"a": 0.9, "b": 0.1, "c": 0.6}
-    assert cheap_model.count("rate") == (0 if as_function else 3)
-    assert dear_model.count("rate") == 2
-    assert {n.rater for n in found.search.tree if str(n.action) == "a"} == {"cheap"}
-
-
-def test_a_bound_rater_does_not_take_the_cheap_ones_place():
-    cheap_model, dear_model = (rater(rating_reasoning="r", thought_rating="0.5") for _ in range(2))
-    two = program(
-        scale="unit", cheap_rate=lm(cheap_model), near=0.0, controller=Beam(width=2, branching=3, max_depth=1)
-    )
-    two.rate.set_lm(lm(dear_model))
-    call(two, rater(), question="q")
-    assert (cheap_model.count("rate"), dear_model.count("rate")) == (3, 3)
-
-
-def test_cheap_raters_need_a_dear_one_of_their_kind():
-    with pytest.raises(ValueError, match="needs a prompt to rate by"):
-        program(cheap_rate=lm(rater()), value_fn=lambda inputs, path: 1.0)
-    with pytest.raises(ValueError, match=r"near=0.2: there is no cheap rater"):
-        program(near=0.2)
-    with pytest.raises(ValueError, match=r"near=0.2: there is no cheap rater"):
-        call(program(), rater(), question="q", config={"near": 0.2})
-
-
 # Replies that say nothing
 
 
 @drivers
 def test_an_unread_rating_is_maybe_and_never_a_prune(driver):
     model = rater(rating_reasoning="r", thought_rating=lambda i: "sure" if last(i) == "a" else "hm, 3 of 4 dentists")
-    found = call(program(controller=DFS(max_depth=1)), model, driver, question="q")
+    found = call(rating(controller=DFS(max_depth=1)), model, driver, question="q")
     assert values(found) == {"a": 20.0, "b": 1.0, "c": 1.0}
     assert found.search.unread == {"rate": 2}
     assert not [n for n in found.search.tree if n.status is NodeStatus.PRUNED]
@@ -340,7 +152,7 @@ def test_an_unread_sample_is_a_maybe_and_a_lost_one_moves_nothing():
             return said
 
         model = rater(rating_reasoning="r", thought_rating=verdict)
-        one = program(samples=3, controller=Beam(branching=1, max_depth=1), concurrency=1, retries=0)
+        one = rating(samples=3, controller=Beam(branching=1, max_depth=1), concurrency=1, retries=0)
         found = call(one, model, question="q")
         assert found.search.best.value == expected
         assert (found.search.unread, found.search.failed) == (({"rate": 1}, 0) if second else ({}, 1))
@@ -355,9 +167,9 @@ def test_an_empty_or_a_cut_rating_is_unread(driver):
             return response("", finish="length")
         return response("[[ ## rating_reasoning ## ]]\nr\n\n[[ ## thought_rating ## ]]\n1", finish="length")
 
-    found = call(program(scale="anchored"), Engine(fn, kinds=KINDS), driver, question="q")
+    found = call(rating(scale="anchored"), Engine(fn, kinds=KINDS), driver, question="q")
     assert found.search.unread == {"rate": 2}
-    found = call(program(scale="unit"), Engine(fn, kinds=KINDS), driver, question="q")
+    found = call(rating(scale="unit"), Engine(fn, kinds=KINDS), driver, question="q")
     assert values(found) == {"a": 0.5, "b": 0.5}
 
 
@@ -376,10 +188,10 @@ def test_values_that_do_not_differ_are_warned_of_and_the_seed_decides(seed):
         return {"rating_reasoning": "r", "thought_rating": "maybe"}
 
     controller = Beam(width=5, branching=9, max_depth=1, ties="seed")
-    found = call(program(controller=controller, seed=seed), Engine(fn, kinds=KINDS), question="q")
+    found = call(rating(controller=controller, seed=seed), Engine(fn, kinds=KINDS), question="q")
     assert "ratings hardly differ in 1 of 1 (100 %) of the sibling groups" in found.search.warnings[0]
     kept = [str(n.action) for n in found.search.tree if n.depth and n.status is NodeStatus.OPEN]
-    again = call(program(controller=controller, seed=seed), Engine(fn, kinds=KINDS), question="q")
+    again = call(rating(controller=controller, seed=seed), Engine(fn, kinds=KINDS), question="q")
     assert kept == [str(n.action) for n in again.search.tree if n.depth and n.status is NodeStatus.OPEN]
     assert len(kept) == 5
     assert kept != list("abcde")  # the order of the list does not decide

@@ -1,0 +1,97 @@
+"""Proposers' replies: unread, empty, cut by the token limit, the same twice."""
+
+from __future__ import annotations
+
+from engines import lm, response
+from puzzle24 import PUZZLE, call, drivers, engine
+from thoughtree import DFS, Beam, Game24, NodeStatus, SearchStatus, TreeOfThoughts
+
+
+def flat(**knobs):
+    """One level of a free-text search that nobody rates and nobody closes."""
+    controller = knobs.pop("controller", Beam(branching=3, max_depth=1))
+    return TreeOfThoughts(
+        "question -> answer", value_fn=lambda inputs, path: 1.0, answer="path", controller=controller, **knobs
+    )
+
+
+def children(found):
+    return [str(n.action) for n in found.search.tree if n.depth == 1]
+
+
+def says(text):
+    return engine(lambda kind, inputs, n: text if isinstance(text, dict) else {"next_thoughts": text})
+
+
+# Replies
+
+
+@drivers
+def test_an_unread_reply_is_asked_again_once(driver):
+    model = engine(lambda kind, inputs, n: {"next_thoughts": "" if n == 1 else "1. a"})
+    found = call(flat(), model, driver, question="q")
+    assert (children(found), model.count()) == (["a"], 2)
+    assert found.search.unread == {"propose": 1}
+    assert found.search.failed == 0
+
+
+def test_a_proposer_that_never_says_anything_ends_the_search():
+    model = says("")
+    found = call(flat(controller=DFS()), model, question="q")
+    assert model.count() == 2
+    assert found.search.status is SearchStatus.FAILED
+    assert found.search.ended == "searched out"
+    assert found.search.tree.root.reason == "the proposals could not be read"
+
+
+def test_an_answer_that_no_rule_allows_ends_too():
+    """Every reply says the same useless thing: each node is expanded once, and then nothing is left."""
+    model = engine(lambda kind, inputs, n: {"next_thoughts": "I would look that up."})
+    found = call(TreeOfThoughts(task=Game24(), controller=DFS()), model, numbers=PUZZLE)
+    assert model.count() <= 2
+    assert found.search.status is SearchStatus.FAILED
+
+
+@drivers
+def test_a_reply_cut_by_the_token_limit_loses_its_last_half_step(driver):
+    def fn(kind, inputs, n):
+        return response("[[ ## next_thoughts ## ]]\n1. whole\n2. Subtract 15 from one of", finish="length")
+
+    found = call(flat(), engine(fn), driver, question="q")
+    assert children(found) == ["whole"]
+
+
+@drivers
+def test_a_reply_cut_before_anything_was_said_gets_more_room(driver):
+    def fn(kind, inputs, n):
+        if n == 1:
+            return response("", finish="length")
+        return response("[[ ## next_thoughts ## ]]\n1. a\n\n[[ ## completed ## ]]")
+
+    model = engine(fn)
+    found = call(flat(), lm(model, max_tokens=100), driver, question="q")
+    assert children(found) == ["a"]
+    assert [c.request.config.max_tokens for c in model.calls] == [100, 200]
+    assert found.search.unread == {"propose": 1}
+
+
+def test_a_reply_that_was_whole_when_the_limit_came_is_whole():
+    def fn(kind, inputs, n):
+        return response("[[ ## next_thoughts ## ]]\n1. a\n2. b\n\n[[ ## completed ## ]]", finish="length")
+
+    assert children(call(flat(), engine(fn), question="q")) == ["a", "b"]
+
+
+@drivers
+def test_siblings_that_say_the_same_are_one(driver):
+    def propose(inputs, node, n):
+        return ["Think.", "think", "other"]
+
+    found = call(flat(propose=propose), None, driver, question="q")
+    assert [n.status for n in found.search.tree if n.depth] == [
+        NodeStatus.OPEN,
+        NodeStatus.DUPLICATE,
+        NodeStatus.OPEN,
+    ]
+    assert found.search.tree[2].reason == 1  # of this node
+    assert found.search.duplicates() == 1
