@@ -7,25 +7,12 @@ import threading
 
 import dspy
 import pytest
-from dspy.clients.cache import Cache
 
 from engines import Engine, lm
 from puzzle24 import KINDS, call, drivers, engine
 from thoughtree import Beam, TreeOfThoughts
 
 ONE = Beam(branching=1, max_depth=1)
-
-
-@pytest.fixture
-def cached(tmp_path, monkeypatch):
-    fresh = Cache(
-        enable_disk_cache=False,
-        enable_memory_cache=True,
-        disk_cache_dir=str(tmp_path),
-        disk_size_limit_bytes=10**6,
-        memory_max_entries=10_000,
-    )
-    monkeypatch.setattr(dspy, "cache", fresh)
 
 
 @drivers

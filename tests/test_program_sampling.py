@@ -7,25 +7,10 @@ import warnings
 
 import dspy
 import pytest
-from dspy.clients.cache import Cache
 
 from engines import AsyncEngine, Engine, lm
 from puzzle24 import KINDS, PUZZLE, call, drivers, engine, script
 from thoughtree import Beam, Game24, TreeOfThoughts
-
-
-@pytest.fixture
-def cached(tmp_path, monkeypatch):
-    """DSPy's cache, empty, in a folder of this test's own."""
-    fresh = Cache(
-        enable_disk_cache=True,
-        enable_memory_cache=True,
-        disk_cache_dir=str(tmp_path / "cache"),
-        disk_size_limit_bytes=10**7,
-        memory_max_entries=10_000,
-    )
-    monkeypatch.setattr(dspy, "cache", fresh)
-    return fresh
 
 
 def numbered(kind, inputs, n):
