@@ -12,6 +12,7 @@ import dspy
 
 from ..tasks import Task
 from .about import signature_of
+from .inputs import PER_CALL
 from .plan import FORMAT, Plan
 from .tree_of_thoughts import TreeOfThoughts
 
@@ -28,10 +29,10 @@ def load(
 ) -> TreeOfThoughts:
     """The program that `program.save(path)` wrote: signature, controller, budget, prompts and demos.
 
-    task: the task to use; needed where the saved one has settings that its class cannot tell.
-    allow_task_import: import a task class from outside thoughtree by the path in the file; only for files
-    that you trust. custom_types: what the signature's own types are, by name. given: constructor arguments
-    that are never saved (propose_lm, reward_fn, a propose function, ...), or `signature` itself.
+    task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import:
+    import a task class from outside thoughtree by the path in the file; only for files that you trust.
+    custom_types: what the signature's own types are, by name. given: constructor arguments that are never saved
+    (propose_lm, reward_fn, a propose function, ...), knobs to set instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
     """
     state = _state(Path(path))
@@ -51,6 +52,8 @@ def load(
     try:
         program = TreeOfThoughts(signature, task=task, **{**arguments, **given})
         program.load_state(state)
+        changed = {name: given[name] for name in PER_CALL if name in given}
+        program.plan = program.plan.replace(**changed) if changed else program.plan
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path}: cannot be loaded ({type(error).__name__}: {error})") from error
     return program

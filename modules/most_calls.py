@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def calls_by_role(program: TreeOfThoughts, expansions: int, evaluations: int, moves: int | None) -> dict[str, int]:
     """Calls per role, for at most so many expansions and evaluations. A role that makes none is left out."""
-    plan, branching = program.plan, program.controller.branching or moves or 0
+    plan, branching = program.plan, getattr(program.controller, "branching", None) or moves or 0
     each = adapter.calls_of(adapter.search_adapter(dspy.settings.adapter))
     reward = calls_of(program.reward_fn)
     proposals = expansions * (branching if plan.propose == "samples" else 1)

@@ -15,6 +15,7 @@ import dspy
 from dspy.streaming.messages import StatusMessage, sync_send_to_stream
 
 from ..search import Event, Search
+from .own import is_coroutine
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,9 @@ class Reporter:
     """Passes each event on, and sends progress to DSPy's stream, at most ten times a second."""
 
     def __init__(self, on_event: OnEvent | None) -> None:
+        """TypeError for a coroutine function: nobody would await it."""
+        if is_coroutine(on_event):
+            raise TypeError(f"on_event={on_event!r}: must be an ordinary function, not a coroutine function")
         self._on_event, self._stream, self._sent = on_event, dspy.settings.send_stream, 0.0
 
     @property

@@ -182,13 +182,16 @@ class TreeOfThoughts(dspy.Module):
 
     # ---- calling it
 
-    def forward(self, **kwargs: Any) -> SearchPrediction:
-        return self._session(kwargs).run()
+    def forward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
+        return self._session(args, kwargs).run()
 
-    async def aforward(self, **kwargs: Any) -> SearchPrediction:
-        return await self._session(kwargs).arun()
+    async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
+        return await self._session(args, kwargs).arun()
 
-    def _session(self, given: dict[str, Any]) -> Session:
+    def _session(self, positional: tuple[Any, ...], given: dict[str, Any]) -> Session:
+        if positional:
+            first = next(iter(self.signature.input_fields))
+            raise TypeError(f"inputs are given by name, as in program({first}=...), and not as {positional!r}")
         plan, runtime = configured(self.plan, given.pop("config", None))
         if plan is not self.plan:
             check(self, plan)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import dspy
 import pydantic
 import pytest
@@ -272,3 +274,22 @@ def test_a_task_brings_its_signature():
 def test_what_is_no_task_is_refused(wrong):
     with pytest.raises(TypeError, match="must be a Task, as in task=Game24"):
         TreeOfThoughts("numbers -> answer", task=wrong)
+
+
+@drivers
+def test_inputs_are_given_by_name(driver):
+    made = program()
+
+    def by_position():
+        return made("what?") if driver == "threads" else asyncio.run(made.acall("what?"))
+
+    with pytest.raises(TypeError, match=r"inputs are given by name, as in program\(question=\.\.\.\)"):
+        by_position()
+
+
+def test_an_observer_that_nobody_would_await_is_refused():
+    async def on_event(event):
+        raise AssertionError("never awaited")
+
+    with pytest.raises(TypeError, match=r"on_event=.*must be an ordinary function"):
+        call(program(), engine(fn), question="q", config={"on_event": on_event})

@@ -271,3 +271,11 @@ def test_a_role_that_is_missing_on_either_side_is_named(tmp_path):
     path = saved(TreeOfThoughts(task=Game24()), tmp_path)
     with pytest.raises(ValueError, match=r"a program that has no answer\.predict; build this one alike"):
         with_answer.load(path)
+
+
+def test_knobs_given_on_loading_stand_before_the_saved_ones(tmp_path):
+    path = saved(TreeOfThoughts("question -> answer", controller=Beam(width=2), seed=4), tmp_path)
+    again = thoughtree.load(path, controller=DFS(), budget=9)
+    assert (again.controller, again.budget, again.plan.seed) == (DFS(), Budget(calls=9), 4)
+    with pytest.raises(ValueError, match=r"cannot be loaded.*saved with rate='value'"):
+        thoughtree.load(path, rate="vote")
