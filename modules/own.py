@@ -58,7 +58,8 @@ def nodes_fields(nodes: list[NodeView]) -> dict[str, Any]:
 
 def rated_by_function(given: Any, count: int, fn: Any) -> Outcome:
     """The values that a function of the user's own gave. ValueError for any that is no finite number."""
-    values: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    values: list[Any] = list(given) if several else [given]
     if len(values) != count:
         raise ValueError(f"{name_of(fn)} gave {len(values)} values for {count} nodes: one each is needed, in order")
     for value in values:
