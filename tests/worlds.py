@@ -146,10 +146,10 @@ def search(
     """A search over `world` in which code steps; unread replies and failures are asked once more."""
     more.setdefault("step", world.step)
     more.setdefault("rating", Rating(samples=samples))
+    more.setdefault("budget", Budget(calls=calls))
     return Search(
         controller,
         (),
-        budget=Budget(calls=calls),
         retries={Rate: 1, Propose: 1},
         transient=1,
         root_key=(),
