@@ -66,7 +66,11 @@ def takes_temperature(lm: Any) -> bool:
 def another(lm: Any, sample: int, attempt: int) -> Any:
     """`lm` for this sample and attempt, where a module of the user's own makes the call and takes no settings."""
     number = rollout_id(lm, sample, attempt)
-    return lm if number is None else lm.copy(rollout_id=number, temperature=_kept(lm))
+    if number is None:
+        return lm
+    made = lm.copy(rollout_id=number, temperature=_kept(lm))
+    made.history = lm.history  # the user's, where it is kept
+    return made
 
 
 def more_room(settings: Mapping[str, Any]) -> dict[str, int]:

@@ -31,8 +31,8 @@ def test_samples_of_a_users_rater_are_independent_on_a_caching_lm(cached, driver
         concurrency=1,
     )
     caching = lm(model, cache=True)
-    found = call(program, caching, driver, question="q")
-    assert model.count() == 4
+    found = call(program, caching, driver, question="q", config={"history": True})
+    assert model.count() == len(caching.history) == 4
     assert found.search.best.value == pytest.approx(0.2 + 0.3 + 0.4)
     assert [c.request.config.temperature for c in model.calls] == [None, None, 1.0, 1.0]
     call(program, caching, driver, question="q")
