@@ -1,4 +1,4 @@
-"""Adaptive branching MCTS, variant A (Inoue et al. 2025, arXiv 2503.04412): a new child, or a deeper one, by sampling."""
+"""Adaptive branching MCTS, variant A (Inoue et al. 2025, arXiv 2503.04412): a new child or a deeper one, by draws."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ABMCTS(Knobs):
     """At each node draw from two beliefs: how good a new child would be, and how good the ones below are.
 
     Each belief is a Beta distribution over values brought to 0..1, with prior Beta(0.5, 0.5): of a new child, from the
-    values of the node's children; of the others, from all values below them. The higher draw says whether to generate or
-    to go down, and draws for each child say where to. One new child a rollout.
+    values of the node's children; of the others, from all values below them. The higher draw says whether to generate
+    or to go down, and draws for each child say where to. One new child a rollout.
     rollouts: how many new nodes. max_depth: the deepest node's depth. at_once: rollouts in flight.
     """
 

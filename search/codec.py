@@ -57,8 +57,9 @@ class Codec:
         return line
 
     def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply | None]:
-        """The request with its attempt, and its reply, None for code's. Raises ValueError, KeyError, TypeError on a wrong
-        line.
+        """The request with its attempt, and its reply, None for code's.
+
+        Raises ValueError, KeyError, TypeError, IndexError, AttributeError on a wrong line.
         """
         key = _read_request(line["ask"]), int(line["attempt"])
         if line.get("code"):
@@ -128,7 +129,8 @@ def _plain(action: Any) -> Any:
     """`action`, if JSON gives it back as it is: a tuple would be read as a list, an enum as its value."""
     if action is None or type(action) in (str, int, float, bool):
         return action
-    raise TypeError(f"the action {action!r} is a {type(action).__name__}; propose text or numbers, and read them in code")
+    kind = type(action).__name__
+    raise TypeError(f"the action {action!r} is a {kind}; propose text or numbers, and read them in code")
 
 
 def _write_request(request: Request) -> list[Any]:

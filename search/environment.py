@@ -28,7 +28,7 @@ class Observed:
     key: Any = None
 
 
-class EnvironmentFault(Exception):  # noqa: N818  a fault of the world, beside the failures of calls
+class EnvironmentFault(Exception):
     """Not an outcome: the environment itself did not work. `transient`: the same step may work later."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Monte-Carlo tree search, as LATS (Zhou et al. 2024, arXiv 2310.04406) and RAP (Hao et al. 2023, 2305.14992) use it."""
+"""Monte-Carlo tree search, as in LATS (Zhou et al. 2024, arXiv 2310.04406) and RAP (Hao et al. 2023, 2305.14992)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)
 class MCTS(Knobs):
     """Walk down by an upper confidence bound, grow the tree there, and back every new child's value up.
 
-    rollouts: how often. branching: children per expansion (None: all). max_depth: the deepest node's depth; a node there
-        is rated, not expanded.
+    rollouts: how often. branching: children per expansion (None: all). max_depth: the deepest node's depth; a node
+        there is rated, not expanded.
     selection: "uct", or "puct" with the proposer's priors. exploration: c of either.
     returns: what is backed up: each node keeps the "mean" or the "max" of its values, or the mean of the "discounted"
         returns with the rewards of the steps. discount: of the last.
@@ -58,8 +58,8 @@ class MCTS(Knobs):
     must_verify = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rollouts, int) or isinstance(self.rollouts, bool) or self.rollouts < 0:
-            raise ValueError(f"MCTS(rollouts={self.rollouts!r}): must be an integer of at least 0")
+        if self.rollouts != 0:
+            self.check(rollouts="count")
         self.check(branching="count or None", max_depth="count", patience="count or None", at_once="count")
         self.check(exploration="number", discount="number", widening="number or None")
         self.check(simulate="bool", lazy="bool", dedupe="bool")

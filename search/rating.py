@@ -45,9 +45,7 @@ class Rating:
 
     def __post_init__(self) -> None:
         if self.together not in ("each", "siblings", "level", "pairs"):
-            raise ValueError(
-                f"Rating(together={self.together!r}): must be 'each', 'siblings', 'level' or 'pairs'"
-            )
+            raise ValueError(f"Rating(together={self.together!r}): must be 'each', 'siblings', 'level' or 'pairs'")
         if self.join not in ("sum", "mean"):
             raise ValueError(f"Rating(join={self.join!r}): must be 'sum' or 'mean'")
         samples: Any = self.samples
@@ -133,7 +131,7 @@ class Rating:
         node.verdict = verdict
 
     def lose(self, node: Node[Any, Any], rater: str = "rate") -> bool:
-        """Count a rating that never came; True if none will come about this node. A cheap one's loss is the dear's gain."""
+        """Count a rating that never came; True if none will come about it. A cheap one's loss leaves the dear."""
         if rater != "rate":
             return False
         node.lost += 1

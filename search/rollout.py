@@ -24,16 +24,35 @@ Batches = Generator[Sequence[Request], None, None]
 class Recipe(Protocol):
     """The knobs of MCTS that a rollout reads."""
 
-    branching: int | None
-    max_depth: int
-    exploration: float
-    selection: str
-    returns: str
-    discount: float
-    simulate: bool
-    lazy: bool
-    widening: float | None
-    reroot: bool | None
+    @property
+    def branching(self) -> int | None: ...
+
+    @property
+    def max_depth(self) -> int: ...
+
+    @property
+    def exploration(self) -> float: ...
+
+    @property
+    def selection(self) -> str: ...
+
+    @property
+    def returns(self) -> str: ...
+
+    @property
+    def discount(self) -> float: ...
+
+    @property
+    def simulate(self) -> bool: ...
+
+    @property
+    def lazy(self) -> bool: ...
+
+    @property
+    def widening(self) -> float | None: ...
+
+    @property
+    def reroot(self) -> bool | None: ...
 
 
 @dataclass(slots=True)
@@ -101,7 +120,6 @@ class Rollouts(Generic[S, A]):
         finally:
             for node in path:
                 node.virtual -= 1
-            self.growing.pop(path[-1].id, None)
 
     def _work(self, path: list[Node[S, A]], log: RolloutLog) -> Batches:
         leaf = path[-1]
@@ -149,7 +167,7 @@ class Rollouts(Generic[S, A]):
             yield steps
 
     def evaluate(self, leaf: Node[S, A], nodes: Sequence[Node[S, A]], log: RolloutLog) -> Batches:
-        """Give the usable ones of `nodes`, children of `leaf`, their values."""
+        """Give the usable ones of `nodes` their values; who comes to `leaf` meanwhile waits."""
         usable = [node for node in nodes if node.status not in DEAD and node.state is not None]
         for batch in self.rating.rate([usable], None):
             if batch:
@@ -167,8 +185,7 @@ class Rollouts(Generic[S, A]):
             new = yield from self.expand(node, 1, log)
             self.growing.pop(node.id, None)
             live = [child for child in new if child.status not in DEAD]
-            if node.status is EXPANDED:
-                node.status = OPEN
+            self._reopen(node)
             for child in new:
                 self._settle(child)
             if not live:
@@ -177,13 +194,18 @@ class Rollouts(Generic[S, A]):
         end = path[-1]
         if len(path) == start:
             return
-        yield from self.evaluate(path[-2], [end], log)
-        self.growing.pop(path[-2].id, None)
+        yield from self.evaluate(end, [end], log)
+        self.growing.pop(end.id, None)
         if end.value is not None and end.status not in DEAD:
             self._back_up(path, end.value, log)
         if end.missed:
             log.reflections += 1
             yield [Reflect(end.id)]
+
+    @staticmethod
+    def _reopen(node: Node[S, A]) -> None:
+        if node.status is EXPANDED:
+            node.status = OPEN
 
     def _visit(self, path: list[Node[S, A]], log: RolloutLog) -> Batches:
         """Step and rate a child that was only proposed, the first time that it is selected."""

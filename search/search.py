@@ -170,9 +170,9 @@ class Search(Generic[S, A]):
         closing: Callable[[Node[S, A]], bool] | None = None,
         solved: bool = False,
     ) -> None:
-        at_once = getattr(controller, "at_once", 1) if at_once is None else at_once
-        if at_once < 1:
-            raise ValueError(f"Search(at_once={at_once!r}): must be at least 1")
+        most: int = getattr(controller, "at_once", 1) if at_once is None else at_once
+        if most < 1:
+            raise ValueError(f"Search(at_once={most!r}): must be at least 1")
         budget, rating = budget or Budget(), rating or Rating()
         self.tree: Tree[S, A] = Tree(root)
         self.controller, self.rating, self.budget = controller, rating, budget
@@ -200,9 +200,9 @@ class Search(Generic[S, A]):
         )
         self._fresh = controller.routines(self.tree, rating, Random(seed))
         if first:
-            self._fresh = self._after_direct_answer(self._fresh, at_once)
-            at_once = 1
-        self._at_once = at_once
+            self._fresh = self._after_direct_answer(self._fresh, most)
+            most = 1
+        self._at_once = most
         self._live: list[Routine] = []
         self._batches: dict[_Batch, None] = {}  # issued, not yet applied in full
         self._outbox: deque[Ask] = deque()
@@ -415,10 +415,14 @@ class Search(Generic[S, A]):
         verified = isinstance(self.closed, Answered) and self.closed.verified
         if self._grower.solution is not None or verified:
             self.status = SearchStatus.SOLVED
-        elif self.ended is Ended.ERROR or not self.best().id or (self.controller.must_verify and self._grower.claim is None):
+        elif self.ended is Ended.ERROR or not self.best().id or self._must_verify():
             self.status = SearchStatus.FAILED
         else:
             self.status = SearchStatus.UNVERIFIED
+
+    def _must_verify(self) -> bool:
+        """Without a verified solution, what is there is worth nothing. A claim that nobody can check is another thing."""
+        return self.controller.must_verify and self._grower.claim is None
 
     # ---- what it asks next
 
