@@ -421,7 +421,7 @@ class Search(Generic[S, A]):
             self.status = SearchStatus.UNVERIFIED
 
     def _must_verify(self) -> bool:
-        """Without a verified solution, what is there is worth nothing. A claim that nobody can check is another thing."""
+        """Whether an unverified answer is worth nothing here. A claim that nobody can check is another thing."""
         return self.controller.must_verify and self._grower.claim is None
 
     # ---- what it asks next
