@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .most_calls import calls_by_role
 
 if TYPE_CHECKING:
-    from .tree_of_thoughts import TreeOfThoughts
+    from .program import Program
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Estimate:
 
 
 def estimate(
-    program: TreeOfThoughts,
+    program: Program,
     *,
     tokens: Mapping[str, tuple[float, float]] | None = None,
     price: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
@@ -106,7 +106,7 @@ def _dollars(tokens: tuple[float, float], price: tuple[float, float]) -> float:
     return (tokens[0] * price[0] + tokens[1] * price[1]) / 1e6
 
 
-def _over(program: TreeOfThoughts, found: Estimate) -> str | None:
+def _over(program: Program, found: Estimate) -> str | None:
     budget = program.budget
     for name, most, ceiling in (
         ("calls", found.total_calls, budget.calls),

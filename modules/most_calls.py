@@ -13,10 +13,10 @@ from .own import calls_of
 from .roles import rating_of
 
 if TYPE_CHECKING:
-    from .tree_of_thoughts import TreeOfThoughts
+    from .program import Program
 
 
-def calls_by_role(program: TreeOfThoughts, expansions: int, evaluations: int, moves: int | None) -> dict[str, int]:
+def calls_by_role(program: Program, expansions: int, evaluations: int, moves: int | None) -> dict[str, int]:
     """Calls per role, for at most so many expansions and evaluations. A role that makes none is left out."""
     plan, branching = program.plan, getattr(program.controller, "branching", None) or moves or 0
     each = adapter.calls_of(adapter.search_adapter(dspy.settings.adapter))
@@ -35,7 +35,7 @@ def calls_by_role(program: TreeOfThoughts, expansions: int, evaluations: int, mo
     return {role: calls for role, calls in found.items() if calls}
 
 
-def requests(program: TreeOfThoughts, expansions: int, evaluations: int, branching: int) -> int:
+def requests(program: Program, expansions: int, evaluations: int, branching: int) -> int:
     """Requests for ratings by one rater: each a node, a family, a batch, or two nodes of a batch."""
     rating, controller = rating_of(program, program.plan), program.controller
     match rating.together:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 import dspy
@@ -14,18 +13,12 @@ from . import roles
 from .about import about
 from .combination import check
 from .compose import user_signature
-from .estimate import Estimate, estimate
-from .inputs import configured, inputs_of
-from .own import FUNCTIONS
 from .plan import Plan, Settings
-from .prediction import SearchPrediction
+from .program import Program
 from .scale import scale_of
-from .session import Session
-
-SHARED = ("task", "signature", "propose_lm", "rate_lm", "answer_lm", *FUNCTIONS)  # by all copies of a program
 
 
-class TreeOfThoughts(dspy.Module):
+class TreeOfThoughts(Program):
     """A tree search as a DSPy module, called like `dspy.ChainOfThought`.
 
     signature: any DSPy signature, a string or a class; left out, the task's own.
@@ -118,94 +111,6 @@ class TreeOfThoughts(dspy.Module):
         for name, role in roles.made(self, plan, propose, rate).items():
             setattr(self, name, role)
         check(self, plan)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TreeOfThoughts:
-        """Roles and knobs are copied; LMs (with their connections), functions and the task are not."""
-        copied = type(self).__new__(type(self))
-        shared = [getattr(self, name) for name in SHARED] + [predictor.lm for predictor in self.predictors()]
-        memo |= {id(self): copied} | {id(thing): thing for thing in shared}
-        state: Any = self.__getstate__()
-        copied.__setstate__({name: deepcopy(value, memo) for name, value in state.items()})
-        return copied
-
-    def __getattr__(self, name: str) -> Any:
-        # A role that this program does not need is no attribute: it would be listed, tuned and saved.
-        if name in ("propose", "rate", "answer"):
-            return None
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def load_state(self, state: dict[str, Any], **options: Any) -> None:
-        """As for any DSPy module. ValueError for the state of another program; nothing is changed then."""
-        if "settings" not in state:
-            raise ValueError("this is the state of another module: it has no settings of a thoughtree program")
-        missing = [name for name, _ in self.named_parameters() if name not in state]
-        check(self, self.settings.checked(state["settings"]))
-        if missing:
-            raise ValueError(f"this is the state of a program that has no {missing[0]}; build this one alike")
-        super().load_state(state, **options)
-
-    # ---- the plan
-
-    @property
-    def plan(self) -> Plan:
-        """This program's knobs, frozen; assign another to change them."""
-        found: Plan = self.settings.plan
-        return found
-
-    @plan.setter
-    def plan(self, plan: Plan) -> None:
-        for name in ("propose", "rate", "scale", "answer"):
-            if getattr(plan, name) != getattr(self.plan, name):
-                raise ValueError(
-                    f"plan.{name}={getattr(plan, name)!r}: this is built into the roles; make a new program"
-                )
-        check(self, plan)
-        self.settings.plan = plan
-
-    @property
-    def controller(self) -> Any:
-        """The controller; assign another to change it."""
-        return self.plan.controller
-
-    @controller.setter
-    def controller(self, controller: Any) -> None:
-        self.plan = self.plan.replace(controller=controller)
-
-    @property
-    def budget(self) -> Budget:
-        """The ceilings of one call, defaults included; assign a Budget or a number of calls."""
-        return self.plan.limits
-
-    @budget.setter
-    def budget(self, budget: Budget | int | None) -> None:
-        self.plan = self.plan.replace(budget=budget)
-
-    # ---- calling it
-
-    def forward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
-        return self._session(args, kwargs).run()
-
-    async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
-        return await self._session(args, kwargs).arun()
-
-    def _session(self, positional: tuple[Any, ...], given: dict[str, Any]) -> Session:
-        if positional:
-            first = next(iter(self.signature.input_fields))
-            raise TypeError(f"inputs are given by name, as in program({first}=...), and not as {positional!r}")
-        plan, runtime = configured(self.plan, given.pop("config", None))
-        if plan is not self.plan:
-            check(self, plan)
-        return Session(self, plan, inputs_of(self.signature, given), **runtime)
-
-    def estimate(self, **assumptions: Any) -> Estimate:
-        """The most that one call can make, before it is made: see `thoughtree.modules.estimate.estimate`."""
-        return estimate(self, **assumptions)
-
-    def as_tool(self, name: str | None = None, desc: str | None = None) -> Any:
-        """This program as a dspy.Tool, with the signature's input fields as its arguments."""
-        from .tool import as_tool
-
-        return as_tool(self, name, desc)
 
 
 def _kind(name: str, given: Any, default: str) -> Any:
