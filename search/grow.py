@@ -71,11 +71,11 @@ class Grower(Generic[S, A]):
 
     def landings(self, id: int, proposed: Sequence[Any]) -> Landings | None:
         """Where code says that the actions lead. An error in the task is that child's failure."""
-        step, parse = self.step, self.parse
+        step, parse, dedupe = self.step, self.parse, self.dedupe
         if step is None and parse is None:
             return None
         state: Any = self.tree[id].state
-        said = {_name(self.tree[child].action) for child in self.tree[id].children} if self.dedupe else set[Any]()
+        said = {_name(self.tree[child].action) for child in self.tree[id].children} if dedupe else set[Any]()
         found: Landings = []
         for thing in proposed:
             action: Any = thing
@@ -84,12 +84,14 @@ class Grower(Generic[S, A]):
                     action = parse(state, thing)
                 if isinstance(action, Illegal):
                     found.append((thing, action))
-                elif self.dedupe and _name(action) in said:
-                    found.append((action, None))
-                else:
-                    if self.dedupe:
-                        said.add(_name(action))
-                    found.append((action, step(state, action) if step is not None else None))
+                    continue
+                if dedupe:
+                    name = _name(action)
+                    if name in said:
+                        found.append((action, None))
+                        continue
+                    said.add(name)
+                found.append((action, step(state, action) if step is not None else None))
             except Illegal as illegal:
                 found.append((action, illegal))
             except Exception as error:
