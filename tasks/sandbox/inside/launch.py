@@ -1,0 +1,53 @@
+"""The launcher's way through one order. Its reply goes to standard output.
+
+The reply is one line, of the reason for which the run was ended ("" if it ended by itself), its status as `wait` gives
+it, its wall and CPU seconds, and how many bytes follow of output, of errors, and of what was said on the channel.
+
+Three processes: this one, which watches and is out of the program's reach; the first process of the namespaces, where
+there are any; and the program's, which is a fork of this interpreter, so that one start is paid and not two.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from . import family, linux
+from .channel import Ears
+from .run import Run
+from .supervise import Supervisor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .order import Order
+
+
+def main(order: Order) -> None:
+    run = Run(order)
+    linux.adopt_orphans()
+    run.enter_spaces()
+    gc.freeze()
+    child = os.fork()
+    if child == 0:
+        try:
+            run.start()
+        except BaseException as error:
+            sys.__excepthook__(type(error), error, error.__traceback__)
+        finally:
+            os._exit(1)
+    streams = run.listen()
+    linux.set_dumpable(False)
+    supervisor = Supervisor(order, child, streams, 1, Ears(run.word), lambda: family.end(run.alone))
+    supervisor.watch()
+    _reply(supervisor)
+    os._exit(0)  # all is done; an interpreter's own end would take as long as the program
+
+
+def _reply(supervisor: Supervisor) -> None:
+    out, errors, _ = supervisor.output
+    parts = [bytes(out), bytes(errors), b"\n".join(supervisor.heard)]
+    figures = [supervisor.status, supervisor.wall, supervisor.cpu, *map(len, parts)]
+    reply = "\t".join([supervisor.reason, *map(str, figures)]).encode() + b"\n" + b"".join(parts)
+    while reply:
+        reply = reply[os.write(1, reply) :]
