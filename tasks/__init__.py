@@ -18,6 +18,7 @@ __all__ = [
     "Game24",
     "Game24State",
     "Illegal",
+    "LiveBlocksworld",
     "Move",
     "Task",
     "Thought",

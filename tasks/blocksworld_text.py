@@ -18,7 +18,7 @@ _FORMAL = re.compile(
     rf"|(?P<bare>(?<![^\n,;])[ \t]*(?P<word>{_PREDICATE})(?P<plain>(?:[ \t]+{NAME}){{0,2}})[ \t]*(?![^\n,;.]))",
 )
 _SECTION = {"initial": ":init", "goal": ":goal"}
-_PDDL_WORDS = re.compile(r"\band\b|:init\b|:goal\b")
+_PDDL_WORDS = re.compile(r"(?<=\()\s*(?:and|:init|:goal)\b")
 MEND = "write facts such as `on(a,b), ontable(b), clear(a), handempty`, PDDL, or `the red block is on the table`"
 
 
@@ -39,8 +39,7 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
         return ";"
 
     rest = _FORMAL.sub(take, text)
-    if formal:
-        rest = _PDDL_WORDS.sub(" ", rest)
+    rest = _PDDL_WORDS.sub(" ", rest)
     words = said_in_words(re.sub(r"[()\[\]{}\"`*]", " ", rest), blocks if blocks is not None or not formal else ())
     return Said(formal + words.statements, words.unread, words.dangling or rest.count("(") > rest.count(")"))
 

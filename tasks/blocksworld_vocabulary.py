@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .blocksworld_facts import NOWHERE, UNKNOWN_BLOCK, blocks_of, moved, places, violated
+from .blocksworld_facts import NOWHERE, blocks_of, moved, places, violated
 from .blocksworld_text import said
 from .blocksworld_words import Said
 
@@ -23,9 +23,9 @@ class BlocksworldVocabulary:
         """The state after a change of which not all is told: what was where it is no more, is nowhere else."""
         return moved(given, stated) if places(stated) or "handempty" in stated else frozenset(given) - frozenset(denied)
 
-    def clash(self, facts: Collection[str]) -> str | None:
+    def clash(self, facts: Collection[str], given: Collection[str]) -> str | None:
         """A rule of the world that these facts break by what they say, and not by what they leave out."""
-        return next((rule for rule in violated(facts) if rule not in (NOWHERE, UNKNOWN_BLOCK)), None)
+        return next((rule for rule in violated(facts, blocks_of(given)) if rule != NOWHERE), None)
 
     def lost(self, facts: Collection[str], given: Collection[str]) -> str | None:
         """What a whole state would have to say and this one does not."""

@@ -51,13 +51,17 @@ _SPELLINGS = tuple(
         (r"(?:hand|arm)[-_]?empty", "HAND EMPTY"),
         (r"ha(?:ve|s) that", ""),
         (r"no longer|not any ?more|(?:stop|cease)(?:s|ped|d)?(?: being| to be)?", "NOT"),
-        (r"not|never|\w{2,6}n['’]t|cannot|leaves|leaving|left|loses|lost", "NOT"),
+        (r"leaves|leaving|left", "NOT ON"),
+        (r"not|never|\w{2,6}n['’]t|cannot|loses|lost", "NOT"),
         (r"was|were|had|has been|used to|previously|before|originally|from|off", "WAS"),
         (r"nothing|no (?:other )?blocks?|none|null", "NOTHING"),
-        (r"(?:(?:my|the|his|its|your|robot|robot['’]?s) )*(?:hands?|arm|gripper|claw)|(?:the )?robot", "HAND"),
+        (r"(?:(?:my|the|his|its|your|robot|robot['’]?s) ){0,2}(?:hands?|arm|gripper|claw)|(?:the )?robot", "HAND"),
         (r"i|i['’]m|we|you", "HAND"),
         (r"on[-_ ]?(?:the )?(?:table|tabletop|ground|floor)", "ON TABLE"),
-        (r"table|tabletop|ground|floor", "TABLE"),
+        (r"(?:the )?(?:table|tabletop|ground|floor)", "TABLE"),
+        (r"NOT ON +TABLE", "NOT ON TABLE"),
+        (r"(?:all|every|each)(?: of)?(?: the)? (?:blocks?|cubes?)", "EVERY"),
+        (r"both|all|each|they(?: both)?", "THEY"),
         (rf"{_MOVED}(?:on(?: the)? top(?: of)?|onto|upon|atop|above|on)", "ON"),
         (r"under(?:neath)?|beneath|below|supports?|supporting", "UNDER"),
         (r"in +HAND|held(?: by +HAND)?|in (?:my |the )?possession", "INHAND"),
@@ -70,7 +74,7 @@ _SPELLINGS = tuple(
     )
 )
 _MEANINGLESS = """
-    the a an or of is are be being been am that this there as in with its it their my our by all both each one ones
+    the a an or of is are be being been am that this there as in with its it their my our by one ones
     block blocks cube cubes state states fact facts initial initially current currently condition conditions goals
     so also then still remain remains stay stays top directly go goes going where which new updated resulting
     following at s will need needs moved placed
@@ -79,8 +83,8 @@ _MEANINGLESS = """
 _FILLERS = frozenset(_MEANINGLESS.split())
 _TOKEN = re.compile(rf"<{NAME}>|[A-Z]+(?![a-z])|[,&:]|[.;!?\n]|{NAME}")
 _CALLED = re.compile(rf"\b(?:the|an?) ({NAME}) (?:block|cube)\b|\b(?:block|cube) ({NAME})(?![\w-])")
-_ARTICLE = re.compile(r"(?<![\w-])a(?![\w-])(?!\s(?!(?:is|are|and|on|sits|rests|in|has|was|under)\b)[a-z<])")
-_PRONOUN = re.compile(r"(?<![\w-])i(?![\w'’-])(?!\s(?:am|hold|have|pick|put|stack|unstack|now)\b)")
+_ARTICLE = re.compile(r"(?<![\w-])a(?![\w-])(?! (?!(?:is|are|and|on|sits|rests|in|has|was|under)\b)[a-z<])")
+_PRONOUN = re.compile(r"(?<![\w-])i(?![\w'’-])(?! (?:am|hold|have|pick|put|stack|unstack|now)\b)")
 
 
 def spelled(text: str, blocks: Collection[str] | None) -> list[str]:
@@ -107,29 +111,28 @@ def spelled(text: str, blocks: Collection[str] | None) -> list[str]:
 # -- what is said in it
 
 _ONE = rf"<{NAME}>"
-_SEVERAL = rf"{_ONE}(?: (?:, |& ){{1,2}}{_ONE})*"
+_SEVERAL = rf"{_ONE}(?: (?:, |& ){{1,2}}{_ONE}){{0,30}}+"
 _NO = r"(?:(?:NOW|NOT) ){0,3}"
 _STATEMENT = re.compile(
     "|".join(
         (
             rf"NOTHING (?P<n1>{_NO})ON (?P<bare>{_ONE})",
-            rf"(?P<free>{_ONE}) (?:, |& )?(?:HOLD )?NOTHING ON(?! <| TABLE)",
             rf"(?P<below>{_ONE}) (?P<n2>{_NO})HOLD (?P<above>{_ONE}) ON(?! <| TABLE)",
             rf"TABLE (?P<n3>{_NO})HOLD (?P<table>{_SEVERAL})",
-            rf"(?:HAND (?:: )?)?(?P<n4>{_NO})(?:HOLD (?:: )?|(?<=HAND : ))(?P<nothing>NOTHING)",
+            rf"(?:HAND (?:: )?)?(?P<n4>{_NO})(?:HOLD (?:: )?|(?<=HAND : ))(?P<nothing>NOTHING)(?! ON)",
             rf"(?:HAND (?:: )?)?(?P<n5>{_NO})(?:HOLD (?:: )?|(?<=HAND : ))(?P<held>{_ONE})",
-            rf"HAND (?:: )?(?P<n6>{_NO})(?P<empty>EMPTY|CLEAR)|EMPTY (?P<empty2>HAND)",
+            rf"(?P<n8>{_NO})HAND (?:: )?(?P<n6>{_NO})(?P<empty>EMPTY|CLEAR)|EMPTY (?P<empty2>HAND)",
             rf"(?:ON )?TABLE : (?P<listed>{_SEVERAL})",
             rf"(?:CLEAR :|(?<![^.;\n] )CLEAR) (?P<cleared>{_SEVERAL})",
-            rf"(?:(?P<who>{_SEVERAL}) (?:, |& )*)?(?P<n7>{_NO})"
-            rf"(?:(?P<lies>ON TABLE|(?<=NOW )TABLE|(?<=NOT )TABLE)|ON (?P<under>{_ONE})|UNDER (?P<over>{_ONE})"
-            rf"|(?P<open>CLEAR|EMPTY)|(?P<taken>INHAND))",
+            rf"(?:(?:THEY )?(?P<who>{_SEVERAL}) (?:, |& )*|(?P<whom>THEY|EVERY) )?(?P<n7>{_NO})"
+            rf"(?:(?P<lies>(?:ON |(?<=NOW ))TABLE)|ON (?P<under>{_ONE})|UNDER (?P<over>{_ONE})"
+            rf"|(?P<open>CLEAR|EMPTY|(?:HOLD )?NOTHING ON(?! <| TABLE))|(?P<taken>INHAND))",
         )
     )
 )
 _PAST = re.compile(r"WAS (?:(?!NOW )[^\s.;!?,&]+(?: |\Z))*")
 _SUPPOSED = re.compile(r"MAYBE [^.;!?\n]*")
-_AFTER = re.compile(r"\bafter [^,.:;\n]*[,:]", re.IGNORECASE)
+_AFTER = re.compile(r"\bafter [^,.:;\n]{0,100}[,:]", re.IGNORECASE)
 
 
 def said(text: str, blocks: Collection[str] | None = None) -> Said:
@@ -140,31 +143,36 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
     tokens = " ".join(spelled(_AFTER.sub(" ", text), blocks))
     if blocks is not None:
         tokens = _SUPPOSED.sub("", tokens)
-    tokens = _PAST.sub("", tokens.replace("MAYBE", ""))
-    tokens = re.sub(r" {2,}", " ", tokens)
+    tokens = re.sub(r" {2,}", " ", _PAST.sub("", tokens.replace("MAYBE", "")))
     statements: list[Statement] = []
     unread: list[str] = []
-    subjects: list[str] = []
+    of_clause: list[str] = []  # whom the last clause is about
+    of_sentence: list[str] = []
     end = 0
     for match in _STATEMENT.finditer(tokens):
         between = tokens[end : match.start()]
         if re.search(r"[.;!?\n]", between):
-            subjects = []
-        subjects = re.findall(NAME, match["who"] or "") or subjects
-        denied = "NOT" in "".join(match[f"n{k}"] or "" for k in range(1, 8))
-        found = [Statement(each, not denied) for each in _facts(match, subjects)]
+            of_clause, of_sentence = [], []
+        if match["who"]:
+            of_clause = re.findall(NAME, match["who"])
+            of_sentence += of_clause
+        everyone = blocks or re.findall(NAME, " ".join(re.findall(_ONE, tokens)))
+        subjects = {"THEY": of_sentence, "EVERY": sorted(everyone)}.get(match["whom"] or "", of_clause)
+        denied = "NOT" in "".join(match[f"n{k}"] or "" for k in range(1, 9))
+        found = [Statement(each, not denied) for each in dict.fromkeys(_facts(match, subjects))]
         statements += found
         unread += _left(between if found else tokens[end : match.end()])
         end = match.end()
-    rest = _left(tokens[end:])
-    return Said(statements, unread + rest, bool(rest) and not re.search(r"[.!?] *\Z", tokens))
+    rest = tokens[end:]
+    broken_off = bool(_left(rest)) or bool(re.search(r"\b(?:NOW|NOT|HAND|THEY|EVERY)\Z", rest.rstrip(" ,&")))
+    return Said(statements, unread + _left(rest), broken_off and not re.search(r"[.!?] *\Z", tokens))
 
 
 def _facts(match: re.Match[str], subjects: list[str]) -> Iterator[str]:
     def names(group: str) -> list[str]:
         return re.findall(NAME, match[group] or "")
 
-    yield from (fact("clear", block) for block in names("bare") + names("free") + names("cleared"))
+    yield from (fact("clear", block) for block in names("bare") + names("cleared"))
     yield from (fact("on", above, names("below")[0]) for above in names("above"))
     yield from (fact("ontable", block) for block in names("table") + names("listed"))
     yield from (fact("holding", block) for block in names("held"))
@@ -183,7 +191,10 @@ def _facts(match: re.Match[str], subjects: list[str]) -> Iterator[str]:
             yield fact("holding", block)
 
 
+_ALONE = ("NOW", "NOT", "HAND", "THEY")  # tokens that need no fact beside them
+
+
 def _left(tokens: str) -> list[str]:
     """What was passed over: blocks, relations, words of no meaning."""
-    words = [token for token in re.findall(r"[^ \n,.;:!?&]+", tokens) if token not in ("NOW", "NOT", "HAND")]
+    words = [token for token in re.findall(r"[^ \n,.;:!?&]+", tokens) if token not in _ALONE]
     return [" ".join(words).replace("<", "").replace(">", "").lower()] if words else []

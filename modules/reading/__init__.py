@@ -12,6 +12,9 @@ guesses, never raises because of the text, and takes time in proportion to its l
     answer_text         what a thought that ends the search says
     code                the first program
     clues               crossword words
+    facts               the state that a world model predicts
+    numbers_left        the same where a state is a few numbers
+    final_number        a final answer that is a number
     clean               the text itself, without reasoning
 
 Every reader drops `<think>` blocks and field markers first. `None` for a text reads as an empty one.
@@ -21,6 +24,9 @@ from __future__ import annotations
 
 from .actions import actions, answer_text, clues, code, match_move, normal
 from .candidates import scores, verdicts
+from .facts import Predicted, facts
+from .facts_numbers import Left, final_number, numbers_left
+from .facts_words import Vocabulary
 from .lists import items
 from .numbers import Reading, number
 from .text import clean
@@ -28,17 +34,23 @@ from .verdicts import verdict
 from .votes import comparison, vote
 
 __all__ = [
+    "Left",
+    "Predicted",
     "Reading",
+    "Vocabulary",
     "actions",
     "answer_text",
     "clean",
     "clues",
     "code",
     "comparison",
+    "facts",
+    "final_number",
     "items",
     "match_move",
     "normal",
     "number",
+    "numbers_left",
     "scores",
     "verdict",
     "verdicts",
