@@ -64,16 +64,20 @@ class Blocksworld(Task[BlocksworldState, BlockMove]):
     def config(self) -> dict[str, Any]:
         return {"style": self.style}
 
-    def instructions(self) -> str:
-        forms = ("pick up a", "put down a", "stack a on top of b", "unstack a from on top of b")
+    @property
+    def action_format(self) -> str:
+        """The four actions, as prompts show them."""
         if self.style == "pddl":
-            forms = ("(pick-up a)", "(put-down a)", "(stack a b)", "(unstack a b)")
+            return "`(pick-up a)`, `(put-down a)`, `(stack a b)` or `(unstack a b)`"
+        return "`pick up a`, `put down a`, `stack a on top of b` or `unstack a from on top of b`"
+
+    def instructions(self) -> str:
         return (
-            "Blocks stand on a table or on each other, and one hand moves them, one at a time. Actions: "
-            f"`{forms[0]}`, if a is on the table; `{forms[1]}` on the table, if a is held; `{forms[2]}`, if a is held "
-            f"and b is clear; `{forms[3]}`, if a is on b. A block is taken only if it is clear and the hand is empty. "
-            "A block is clear if nothing is on it and it is not held. The plan is the actions in order, one a line; "
-            "after the last one every condition of the goal holds."
+            "Blocks stand on a table or on each other, and one hand moves them, one at a time. The actions are "
+            f"{self.action_format}. A block is picked up from the table, or unstacked from the block below it, if it "
+            "is clear and the hand is empty; it is put down on the table, or stacked on a block that is clear. A block "
+            "is clear if nothing is on it and it is not held. The plan is the actions in order, one a line; after the "
+            "last one every condition of the goal holds."
         )
 
     # The problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 from ..search.environment import Observed
 from ..search.protocol import Illegal
 from .blocksworld import Blocksworld, BlocksworldState
-from .blocksworld_facts import blocks_of, fact
-from .blocksworld_move import BlockMove, read_move
+from .blocksworld_facts import fact
+from .blocksworld_move import BlockMove
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,51 @@ class BlocksworldEnvironment:
         if not 0 <= self.drop <= 1:
             raise ValueError(f"BlocksworldEnvironment(drop={self.drop!r}): must be 0 to 1")
 
+    # What a program wants to know of an environment, the task knows.
+
+    signature = Blocksworld.signature
+
+    @property
+    def action_format(self) -> str:
+        return self.task.action_format
+
+    def config(self) -> dict[str, Any]:
+        return {"task": self.task.config(), "drop": self.drop, "seed": self.seed}
+
+    def instructions(self) -> str:
+        return self.task.instructions()
+
+    def parse(self, text: str, state: BlocksworldState) -> BlockMove | Illegal:
+        return self.task.parse(text, state)
+
+    def key(self, state: BlocksworldState) -> Hashable:
+        return self.task.key(state)
+
+    def render(self, state: BlocksworldState) -> str:
+        return self.task.render(state)
+
+    def answer(self, state: BlocksworldState) -> dict[str, Any]:
+        return self.task.answer(state)
+
+    def dump(self, state: BlocksworldState) -> Any:
+        return self.task.dump(state)
+
+    def load(self, value: Any) -> BlocksworldState:
+        return self.task.load(value)
+
+    # The world
+
     def initial(self, inputs: Mapping[str, Any]) -> BlocksworldState:
         return self.task.initial(inputs)
 
     def step(self, state: BlocksworldState, action: BlockMove | str) -> Observed:
         """Raises Illegal for a move that the rules forbid; nothing has happened then."""
-        move = read_move(action, blocks_of(state.facts)) if isinstance(action, str) else action
-        new = move if isinstance(move, Illegal) else self.task.apply(state, move)
-        if isinstance(move, Illegal) or isinstance(new, Illegal):
-            raise new if isinstance(new, Illegal) else move  # type: ignore[misc]
+        move = self.parse(action, state) if isinstance(action, str) else action
+        if isinstance(move, Illegal):
+            raise move
+        new = self.task.apply(state, move)
+        if isinstance(new, Illegal):
+            raise new
         if move.verb == "put down" or self._chance(state, move) >= self.drop:
             return self.observed(new)
         new = self.task.predicted(state, move, _dropped(state.facts, move))
@@ -75,8 +111,13 @@ class LiveBlocksworld:
 
     def __init__(self, environment: BlocksworldEnvironment, inputs: Mapping[str, Any]) -> None:
         self.environment = environment
-        self.state = environment.initial(inputs)
         self.steps = 0
+        self.reset(inputs)
+
+    def reset(self, inputs: Mapping[str, Any]) -> str:
+        """To the start of a problem; what is seen there."""
+        self.state = self.environment.initial(inputs)
+        return self.environment.render(self.state)
 
     def step(self, action: BlockMove | str) -> Observed:
         """Raises Illegal for a move that the rules forbid; the state is then as it was."""

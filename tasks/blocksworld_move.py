@@ -62,14 +62,12 @@ _FORMS = tuple(
     )
 )
 _SEPARATE = re.compile(r"[.;!\n]|\bthen\b|\band (?=(?:pick|put|stack|unstack|place|lift|take)\b)")
-_TALK = re.compile(
-    r"(?:(?:action|step|move|next)\s?[0-9]{0,3}\s?:|\[?action\s?[0-9]{0,3}\]|i (?:will |would )?|now |first |next )\s*"
-)
+_TALK = re.compile(r"(?:(?:action|step|move|next)\s?[0-9]{0,3}\s?:?|i (?:will |would )?|now |first )\s*")
 
 
 def read_move(text: str, blocks: Collection[str]) -> BlockMove | Illegal:
     """The one action that `text` states, in PDDL or in words, or why there is none."""
-    text = re.sub(r"[\s_]+", " ", text.casefold()).strip()
+    text = re.sub(r"[ \t_]+", " ", text.casefold()).strip()
     text = re.sub(r"[()\[\]\"'`*,]+", " ", text).strip()
     text = text[talk.end() :] if (talk := _TALK.match(text)) else text
     found = [move for part in _SEPARATE.split(text) if (move := _form(" ".join(part.split())))]

@@ -57,7 +57,7 @@ _SPELLINGS = tuple(
         (r"nothing|no (?:other )?blocks?|none|null", "NOTHING"),
         (r"(?:(?:my|the|his|its|your|robot|robot['’]?s) ){0,2}(?:hands?|arm|gripper|claw)|(?:the )?robot", "HAND"),
         (r"i|i['’]m|we|you", "HAND"),
-        (r"on[-_ ]?(?:the )?(?:table|tabletop|ground|floor)", "ON TABLE"),
+        (rf"{_MOVED}on[-_ ]?(?:the )?(?:table|tabletop|ground|floor)", "ON TABLE"),
         (r"(?:the )?(?:table|tabletop|ground|floor)", "TABLE"),
         (r"NOT ON +TABLE", "NOT ON TABLE"),
         (r"(?:all|every|each)(?: of)?(?: the)? (?:blocks?|cubes?)", "EVERY"),
