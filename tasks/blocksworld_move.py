@@ -62,7 +62,7 @@ _FORMS = tuple(
     )
 )
 _SEPARATE = re.compile(r"[.;!\n]|\bthen\b|\band (?=(?:pick|put|stack|unstack|place|lift|take)\b)")
-_TALK = re.compile(r"(?:(?:action|step|move|next)\s?[0-9]{0,3}\s?:?|i (?:will |would )?|now |first )\s*")
+_TALK = re.compile(r"(?:(?:action|step|move|next)(?:\s?[0-9]{1,3}\s?:?|\s?:)|i (?:will |would )?|now |first |next )\s*")
 
 
 def read_move(text: str, blocks: Collection[str]) -> BlockMove | Illegal:
