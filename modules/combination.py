@@ -9,7 +9,7 @@ import dspy
 from .own import is_coroutine
 from .plan import Plan
 from .rate import Rate
-from .roles import rating_of
+from .roles import ROLES, rating_of
 
 
 def check(program: Any, plan: Plan) -> None:
@@ -30,7 +30,7 @@ def check(program: Any, plan: Plan) -> None:
 
 
 def _check_lms(program: Any) -> None:
-    for name in ("propose_lm", "rate_lm", "answer_lm"):
+    for name in (f"{role}_lm" for role in ROLES):
         lm = getattr(program, name)
         if lm is not None and not isinstance(lm, dspy.BaseLM):
             raise TypeError(f"{name}={lm!r}: must be a dspy.LM, as in {name}=dspy.LM('openai/gpt-4o-mini')")

@@ -19,6 +19,8 @@ PER_CALL = (
     "samples",
     "join",
     "near",
+    "blend",
+    "agreement",
     "first",
     "threshold",
     "on_failure",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,21 +19,25 @@ from ..search.protocol import (
     Proposed,
     Rate,
     Rated,
+    Reflect,
     Reply,
     Request,
     Step,
 )
 from ..search.tree import Tree
 from ..tasks import stepping
+from ..tasks.environment_task import EnvironmentTask
 from . import own
+from .act import Act
 from .finish import Finisher
 from .job import Job, unread_cut
+from .judge import Judge
 from .own_jobs import OwnJobs
 from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
 from .sampling import chosen, more_room, sampling
-from .shown import NodeView, view
+from .shown import NodeView, agreement, view
 
 
 class Jobs:
@@ -59,15 +64,18 @@ class Jobs:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
         request = ask.request
         if isinstance(request, Propose):
-            return self._propose(request, ask.attempt, view(tree, request.node, self.task))
+            return self._propose(request, ask.attempt, view(tree, request.node, self.task), tree.lessons)
         if isinstance(request, Rate):
+            if isinstance(self.program.rate, Judge):
+                return self._judge(request, ask.attempt, tree)
             return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
         if isinstance(request, Answer):
             return self._answer(request, ask.attempt, tree)
-        assert isinstance(request, Step)
+        if isinstance(request, Reflect):
+            return self._reflect(request, ask.attempt, tree)
         return self._step(request, tree)
 
-    def _propose(self, request: Propose, attempt: int, node: NodeView) -> Job | Reply:
+    def _propose(self, request: Propose, attempt: int, node: NodeView, lessons: Sequence[str]) -> Job | Reply:
         program, inputs, n = self.program, self.inputs, request.n
         if self.plan.propose == "moves":
             return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
@@ -78,6 +86,10 @@ class Jobs:
             fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
             return self.own.module(role, fields, lambda given: proposed(given, n), request, attempt)
         independent = self.plan.propose == "samples"
+        if isinstance(role, Act):
+            fields = {**inputs, **role.render(node, [*program.lessons, *lessons[: request.lessons]])}
+            own_lm = program.propose_lm
+            return self._role(request, attempt, role, own_lm, fields, read=role.read, independent=independent)
         fields = {**inputs, **role.render(node, n)}
         return self._role(
             request,
@@ -120,6 +132,24 @@ class Jobs:
             independent=self.plan.samples > 1,
         )
 
+    def _judge(self, request: Rate, attempt: int, tree: Tree[Any, Any]) -> Job:
+        role, plan, (id,) = self.program.rate, self.plan, request.nodes
+        node = view(tree, id, self.task)
+        if plan.agreement:
+            node = replace(node, agreement=agreement(tree, tree[id]))
+        fields = {**self.inputs, **role.render(node)}
+
+        def read(given: Any) -> Outcome:
+            found: Outcome = role.read(given, node, plan.blend, plan.agreement)
+            return found
+
+        return self._role(request, attempt, role, self.program.rate_lm, fields, read=read)
+
+    def _reflect(self, request: Reflect, attempt: int, tree: Tree[Any, Any]) -> Job:
+        role = self.program.reflect
+        fields = {**self.inputs, **role.render(view(tree, request.node, self.task))}
+        return self._role(request, attempt, role, self.program.reflect_lm, fields, read=role.read)
+
     def _answer(self, request: Answer, attempt: int, tree: Tree[Any, Any]) -> Job:
         role, finisher = self.program.answer, self.finisher
         fields = {**self.inputs, **role.render(view(tree, request.node, self.task))}
@@ -137,9 +167,12 @@ class Jobs:
         )
 
     def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:
-        """A step is code, unless it states an answer that a reward function has to ask a model about."""
+        """A step is the environment's; or else code, unless a reward function has to ask a model about an answer."""
         node = tree[request.node]
         state, action, finisher = tree[node.parent or 0].state, node.action, self.finisher
+        if isinstance(self.task, EnvironmentTask):
+            task = self.task
+            return Job(lambda: task.observe(state, action), None, lambda made: made, task.calls)
         landing = stepping.step(self.task, state, action)
         if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
             return Reply(landing, FREE, by_code=True)

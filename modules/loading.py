@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,10 +14,13 @@ import dspy
 from ..tasks import Task
 from .about import signature_of
 from .inputs import PER_CALL
+from .lats import LATS
 from .plan import FORMAT, Plan
+from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
 OURS = "thoughtree."
+PROGRAMS: dict[str, type[Program]] = {"TreeOfThoughts": TreeOfThoughts, "LATS": LATS}
 
 
 def load(
@@ -26,31 +30,40 @@ def load(
     allow_task_import: bool = False,
     custom_types: Mapping[str, Any] | None = None,
     **given: Any,
-) -> TreeOfThoughts:
+) -> Any:
     """The program that `program.save(path)` wrote: signature, controller, budget, prompts and demos.
 
     task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import:
     import a task class from outside thoughtree by the path in the file; only for files that you trust.
-    custom_types: what the signature's own types are, by name. given: constructor arguments that are never saved
-    (propose_lm, reward_fn, a propose function, ...), knobs to set instead of the saved ones, or `signature` itself.
+    custom_types: what the signature's own types are, by name. A LATS needs its env or reward_fn again.
+    given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
     """
     state = _state(Path(path))
     settings = state["settings"]
     plan = _plan(path, settings)
-    if task is None:
+    kind = PROGRAMS[settings["program"]]
+    if kind is LATS:
+        if not {"env", "reward_fn"} & set(given):
+            raise ValueError(
+                f"{path}: a LATS acts in an environment, which is not in the file; give env= or reward_fn="
+            )
+    elif task is None:
         task = _task(path, _field(path, settings, "task"), allow_task_import)
     signature = given.pop("signature", None) or _signature(path, settings, custom_types)
-    arguments = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    taken = inspect.signature(kind.__init__).parameters
+    arguments = {name: getattr(plan, name) for name in plan.__dataclass_fields__ if name in taken}
+    if task is not None:
+        arguments["task"] = task
     for name in ("propose", "rate"):
-        if arguments[name] == "own":
+        if arguments.get(name) == "own":
             del arguments[name]
             if name not in given and not (name == "rate" and "value_fn" in given):
                 raise ValueError(
                     f"{path}: saved with a {name} of the user's own, which is not in the file; give {name}="
                 )
     try:
-        program = TreeOfThoughts(signature, task=task, **{**arguments, **given})
+        program = kind(signature, **{**_written(arguments, kind), **given})
         program.load_state(state)
         changed = {name: given[name] for name in PER_CALL if name in given}
         program.plan = program.plan.replace(**changed) if changed else program.plan
@@ -68,10 +81,17 @@ def _state(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         found = settings.get("format") if isinstance(settings, dict) else None
         raise ValueError(f"{path}: not a saved thoughtree program (format {found!r}, expected {FORMAT!r})")
-    if settings.get("program") != "TreeOfThoughts":
+    if settings.get("program") not in PROGRAMS:
         raise ValueError(f"{path}: program {settings.get('program')!r} is not one of this release")
     state.pop("metadata", None)
     return dict(state)
+
+
+def _written(arguments: dict[str, Any], kind: type[Program]) -> dict[str, Any]:
+    """The constructor's arguments. A reward's threshold goes with a reward function, which is not saved."""
+    if kind is LATS:
+        return {name: value for name, value in arguments.items() if value is not None}
+    return arguments
 
 
 def _field(path: Any, settings: dict[str, Any], name: str) -> Any:

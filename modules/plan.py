@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from dspy.predict.parameter import Parameter
 
-from ..search import DFS, Beam, BestFirst, Budget
+from ..search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget
 from ..search.knobs import knob
 from .about import SAME
 from .rate import MODES
 from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
 
 FORMAT = "thoughtree.program/1"
-CONTROLLERS: dict[str, type[Any]] = {"DFS": DFS, "Beam": Beam, "BestFirst": BestFirst}
+CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
 STRUCTURE = ("propose", "rate", "scale", "answer")  # what the roles' signatures hang on
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
@@ -24,11 +24,12 @@ DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slow
 class Plan:
     """One program's knobs.
 
-    controller: DFS, Beam or BestFirst. budget: ceilings of one call (None: 100 calls for DFS, else none but
-    the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
+    controller: DFS, Beam, BestFirst, MCTS or ABMCTS. budget: ceilings of one call (None: 100 calls for DFS, else
+    none but the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
     "moves" (the task's, no model), or "own" (the program was given a function or module). rate: "value",
     "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. near:
-    a cheap rater asks first, and the dear one only about near ties, this close in value. answer: "auto" (code
+    a cheap rater asks first, and the dear one only about near ties, this close in value. blend, agreement: the weights
+    of what an environment or a goal check knows, and of agreeing samples, in a judge's value. answer: "auto" (code
     where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
     candidate. threshold: the reward that verifies an answer. on_failure: "best" or "raise". concurrency:
     calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
@@ -43,6 +44,8 @@ class Plan:
     samples: int = knob(1, low=1, high=5)
     join: Literal["sum", "mean"] = "sum"
     near: float | None = None
+    blend: float = knob(0.5, low=0.0, high=1.0)
+    agreement: float = knob(0.0, low=0.0, high=1.0)
     answer: Literal["auto", "lm", "path"] = "auto"
     first: Literal["answer"] | None = None
     threshold: float | None = None
@@ -70,6 +73,10 @@ class Plan:
             if getattr(self, name) not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {listed}")
+        for name in ("blend", "agreement"):
+            share = getattr(self, name)
+            if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
+                raise ValueError(f"{name}={share!r}: must be a number from 0 to 1")
         for name, least in (("samples", 1), ("concurrency", 1), ("retries", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:

@@ -14,9 +14,9 @@ from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan
 from .prediction import SearchPrediction
+from .roles import ROLES
 from .session import Session
 
-ROLES = ("propose", "rate", "answer", "reflect", "world")  # attributes; the roles that a program may have
 # By all copies of a program:
 SHARED = ("task", "signature", *(f"{role}_lm" for role in ROLES), *FUNCTIONS)
 
@@ -35,6 +35,7 @@ class Program(dspy.Module):
     answer_lm: Any = None
     reflect_lm: Any = None
     world_lm: Any = None
+    lessons: tuple[str, ...] = ()  # to begin with
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
         """Roles and knobs are copied; LMs (with their connections), functions and the task are not."""

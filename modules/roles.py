@@ -8,12 +8,18 @@ import dspy
 
 from ..search import Rating
 from ..tasks import FreeText
+from .act import Act
 from .answer import Answer
 from .finish import closes
+from .judge import Judge
 from .plan import Plan
 from .propose import Propose
 from .rate import MODES, Mode, Rate
+from .reflect import Reflect
 from .sampling import chosen
+
+ROLES = ("propose", "rate", "answer", "reflect", "world")  # attributes; the roles that a program may have
+OURS = (Propose, Rate, Answer, Act, Judge, Reflect)
 
 
 def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Module]:
@@ -42,6 +48,8 @@ def rating_of(program: Any, plan: Plan) -> Rating:
         return Rating(join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
     if program.rate_fn is not None:
         return Rating(together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+    if isinstance(program.rate, Judge):
+        return program.rate.rating()
     if isinstance(program.rate, Rate):
         return program.rate.rating(plan.samples, plan.join, plan.near)
     scale = plan.scale
@@ -59,9 +67,9 @@ def rating_of(program: Any, plan: Plan) -> Rating:
 def lms_of(program: Any) -> dict[str, Any]:
     """The LM that each role calls as things are configured now, None where there is none."""
     configured, found = dspy.settings.lm, {}
-    for name in ("propose", "rate", "answer"):
+    for name in ROLES:
         role = getattr(program, name)
-        if isinstance(role, Propose | Rate | Answer):
+        if isinstance(role, OURS):
             found[name] = chosen(role.predict.lm, getattr(program, f"{name}_lm"), configured)
         elif role is not None:  # the user's own: it may set an LM as it runs
             bound = {f"{name}.{path}": p.lm or configured for path, p in role.named_predictors()}

@@ -10,9 +10,10 @@ from typing import Any
 import dspy
 
 from ..search import Search, SearchStatus, Stop, adrive, drive
-from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reply, Step, Unread
+from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reflect, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
+from ..tasks.environment_task import EnvironmentTask
 from . import header, roles
 from .background import in_thread
 from .calls import adapter
@@ -24,6 +25,7 @@ from .conclusion import concluded
 from .finish import Finisher
 from .job import Job, refusal_of_temperature, was_cut
 from .jobs import Jobs
+from .judge import Judge
 from .own import calls_of
 from .own_jobs import refuse_coroutines
 from .plan import Plan
@@ -80,6 +82,7 @@ class Session:
         root = task.initial(self.inputs)
         finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
+        acts = isinstance(task, EnvironmentTask)
 
         def parse(state: Any, text: Any) -> Any:
             return stepping.parse(task, state, text)
@@ -91,17 +94,19 @@ class Session:
             plan.controller,
             root,
             parse=parse,
-            step=None if rewarded else step,
+            step=None if rewarded or acts else step,
             rating=roles.rating_of(program, plan),
             budget=plan.limits,
             calls={
                 Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
                 Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate, each),
                 "cheap": each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate),
-                Step: rewarded,
+                Step: task.calls if acts else rewarded,
+                Reflect: each,
                 Answer: each + rewarded,
             },
-            retries={Propose: 1, Answer: 1},
+            retries={Propose: 1, Answer: 1, Rate: int(isinstance(program.rate, Judge))},
+            reflect=program.reflect is not None,
             transient=max(1, plan.retries),  # a refused temperature is always asked again
             root_key=task.key(root),
             seed=plan.seed,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..search.tree import Node, Tree
+from ..search.tree import DUPLICATE, Node, Tree
+from .trajectory import observed_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,18 @@ class NodeView:
     state: Any
     path: tuple[str, ...]
     render: Callable[[Any], str] = field(repr=False, compare=False)
+    observations: tuple[Any, ...] = ()  # of the path's steps
+    agreement: float = 1.0  # the share of its siblings, duplicates among them, that are this very action
+
+    @property
+    def observation(self) -> Any:
+        """What its own step led to."""
+        return self.observations[-1] if self.observations else None
+
+    @property
+    def trajectory(self) -> list[tuple[str, str]]:
+        """Each action of the path with the text of what was observed."""
+        return [(action, observed_text(seen)) for action, seen in zip(self.path, self.observations, strict=True)]
 
     @property
     def text(self) -> str:
@@ -35,8 +48,18 @@ class NodeView:
 
 def view(tree: Tree[Any, Any], id: int, task: Any) -> NodeView:
     node: Node[Any, Any] = tree[id]
-    path = tuple(task.show(n.action) for n in tree.path(node)[1:])
-    return NodeView(id, node.depth, node.state, path, task.render)
+    path = tree.path(node)[1:]
+    actions = tuple(task.show(n.action) for n in path)
+    observations = tuple(n.observation for n in path)
+    return NodeView(id, node.depth, node.state, actions, task.render, observations)
+
+
+def agreement(tree: Tree[Any, Any], node: Node[Any, Any]) -> float:
+    """How many of the node's siblings are duplicates of it, itself counted, over all of them."""
+    if node.parent is None:
+        return 1.0
+    siblings = tree[node.parent].children
+    return (sum(tree[id].reason == node.id and tree[id].status is DUPLICATE for id in siblings) + 1) / len(siblings)
 
 
 def numbered(lines: tuple[str, ...] | list[str]) -> str:

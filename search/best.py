@@ -1,30 +1,25 @@
-"""Which node a search that verified nothing gives back: finished before unfinished, then depth, then value."""
+"""Which node a search that verified nothing gives back: the deepest that it reached, or the best that it saw."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from typing import Any, TypeAlias
 
 from .order import value
 from .tree import EXPANDED, FAILED, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
 
-# Usable nodes come before those that code judged wrong (terminal), and before those that were given up (pruned).
-# A failed node with a value was reached and rated; only its expansion was lost.
-TIERS = ((OPEN, EXPANDED, FAILED), (TERMINAL,), (PRUNED,))
-Nodes: TypeAlias = Iterable[Node[Any, Any]]
-
 
 def candidates(tree: Tree[S, A]) -> list[Node[S, A]]:
-    """The nodes of the best tier that has any; the root is none. Rated nodes hide unrated ones."""
-    for tier in TIERS:
-        usable = [
-            n
-            for n in tree
-            if n.id and n.state is not None and n.status in tier and (n.status is not FAILED or n.value is not None)
-        ]
-        if usable:
-            return [n for n in usable if n.value is not None] or usable
-    return []
+    """The states that the search reached and kept; only if there are none, those that it gave up. The root is none.
+
+    A failed node with a value was reached and rated; only its expansion was lost. States that still wait for their
+    rating are candidates only where there is no other.
+    """
+    reached = [n for n in tree if n.id and n.state is not None and _kept(n)]
+    if not reached:
+        reached = [n for n in tree if n.id and n.state is not None and n.status is PRUNED]
+    return [n for n in reached if n.value is not None or n.status is TERMINAL] or reached
+
+
+def _kept(node: Node[S, A]) -> bool:
+    return node.status in (OPEN, EXPANDED, TERMINAL) or (node.status is FAILED and node.value is not None)
 
 
 def best_of_deepest(tree: Tree[S, A]) -> Node[S, A]:

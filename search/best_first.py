@@ -66,9 +66,7 @@ class BestFirst(Knobs):
                 return Ended.EXPANSIONS
             nodes = [queue.pop() for _ in range(min(self.open, len(queue), self.expansions - done))]
             done += len(nodes)
-            children = yield from expand(
-                tree, nodes, self.branching, rating, self.keep if len(nodes) == 1 else None
-            )
+            children = yield from expand(tree, nodes, self.branching, rating, self.keep if len(nodes) == 1 else None)
             queue.seen(children)
             survivors = prune(children, below)
             for node in nodes:

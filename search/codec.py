@@ -75,7 +75,7 @@ class Codec:
             case Rated(values, verdicts, clamped):
                 return ["rated", list(values), None if verdicts is None else list(verdicts), clamped]
             case Stepped():
-                flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed]
+                flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed, outcome.unjudged]
                 state, key = self.dump_state(outcome.state), outcome.key is not None
                 return ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
             case Illegal():
@@ -120,9 +120,9 @@ class Codec:
     def _read_stepped(self, rest: list[Any]) -> Stepped:
         written, keyed, flags, reward, value, observation = rest
         state = self.load_state(written)
-        solved, claimed, terminal, missed = map(bool, flags)
+        solved, claimed, terminal, missed, unjudged = map(bool, flags)
         key = self.key(state) if keyed else None
-        return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation)
+        return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation, unjudged)
 
 
 def _plain(action: Any) -> Any:

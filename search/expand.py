@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from .protocol import Propose, Request, Step
 from .rating import Rating
-from .tree import OPEN, A, Node, S, Tree
+from .tree import OPEN, UNJUDGED, A, Node, S, Tree
 
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Sequence[Request], None, T]
@@ -20,6 +20,6 @@ def expand(
     yield [Propose(node.id, n) for node in nodes]
     families = [tree.children(node) for node in nodes]
     yield [Step(c.id) for family in families for c in family if c.state is None and c.status is OPEN]
-    families = [[c for c in family if c.status is OPEN] for family in families]
-    yield from rating.rate(families, keep)
+    rated = [[c for c in family if c.status is OPEN or c.reason is UNJUDGED] for family in families]
+    yield from rating.rate(rated, keep)
     return [c for family in families for c in family if c.status is OPEN]

@@ -24,7 +24,7 @@ from .protocol import (
     Unread,
 )
 from .rating import Rating
-from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, A, Node, S, Tree
+from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, UNJUDGED, WRONG, A, Node, S, Tree
 
 ParseAction = Callable[[S, Any], Any]  # (state, what was proposed) -> action, or Illegal
 CodeStep = Callable[[S, A], Stepped | Illegal]  # (state, action) -> where it leads
@@ -171,6 +171,8 @@ class Grower(Generic[S, A]):
             self.solution = self.solution or node
         elif landing.terminal or landing.claimed:
             node.status = TERMINAL
+            if not landing.claimed:
+                node.reason = UNJUDGED if landing.unjudged else WRONG
             if landing.claimed:
                 self.claim = self.claim or node
 

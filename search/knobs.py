@@ -9,9 +9,7 @@ from typing import Any, Literal, TypeAlias
 Ties: TypeAlias = Literal["age", "seed", "deeper"]
 
 
-def knob(
-    default: Any, *, low: float | None = None, high: float | None = None, choices: tuple[Any, ...] = ()
-) -> Any:
+def knob(default: Any, *, low: float | None = None, high: float | None = None, choices: tuple[Any, ...] = ()) -> Any:
     """A field with a range for a tuner: numbers between `low` and `high`, or one of `choices`."""
     return field(default=default, metadata={"low": low, "high": high, "choices": choices})
 
@@ -49,9 +47,7 @@ class Knobs:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 listed = ", ".join(map(repr, allowed))
-                raise ValueError(
-                    f"{type(self).__name__}({name}={getattr(self, name)!r}): must be one of {listed}"
-                )
+                raise ValueError(f"{type(self).__name__}({name}={getattr(self, name)!r}): must be one of {listed}")
 
     def dump(self) -> dict[str, Any]:
         """The knobs as JSON, with the controller's name."""

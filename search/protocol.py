@@ -80,7 +80,8 @@ class Stepped:
     key: the same key is the same state (None: never a duplicate).
     solved: code verified that this is a goal.
     claimed: the model says that this is the final answer, and nothing in code can tell.
-    terminal: cannot be continued. missed: judged wrong, may still be built upon.
+    terminal: cannot be continued. unjudged: nor can code tell whether it is right, so it is rated.
+    missed: judged wrong, may still be built upon.
     value: a value that makes a rating needless (a reward of a finished answer), else None.
     """
 
@@ -93,6 +94,7 @@ class Stepped:
     reward: float = 0.0
     value: float | None = None
     observation: Any = None
+    unjudged: bool = False
 
     def __post_init__(self) -> None:
         try:

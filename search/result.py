@@ -10,7 +10,7 @@ from .budget import Ended, SearchStatus
 from .order import value
 from .protocol import Answered, Usage
 from .rating import Rating
-from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, A, Node, S, Tree
+from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, WRONG, A, Node, S, Tree
 
 if TYPE_CHECKING:
     from .search import Search
@@ -100,6 +100,11 @@ class SearchResult(Generic[S, A]):
         action: Any = node.action
         said = isinstance(action, str) and (bool(self.explained) or node.status in (ILLEGAL, FAILED))
         return str(action) if self.task is None or said else self.task.show(action)
+
+    @property
+    def refuted(self) -> bool:
+        """Code, or the environment, judged `best` to be finished and no solution."""
+        return self.best.status is TERMINAL and self.best.reason == WRONG
 
     @property
     def value(self) -> float | None:

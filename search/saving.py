@@ -49,8 +49,7 @@ def save(result: SearchResult[Any, Any], path: Path) -> None:
 
 def _refuse(value: Any) -> Any:
     raise TypeError(
-        f"SearchResult.save: {type(value).__name__} value {value!r} is not JSON; "
-        "give the task `dump` and `load` hooks"
+        f"SearchResult.save: {type(value).__name__} value {value!r} is not JSON; give the task `dump` and `load` hooks"
     )
 
 

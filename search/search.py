@@ -146,6 +146,7 @@ class Search(Generic[S, A]):
     retries: how often an unread reply of a kind is asked again. transient: how often a failed call that may go
     through later is. root_key: the root's key. at_once: routines that run at once. seed: for ties and sampling.
     sampled: ask for n proposals as n requests of one each, independent samples.
+    reflect: whether there is somebody to ask for lessons.
     first: ask for a direct answer before anything else. closing: whether this best node needs a closing call;
     None: never; where it may, its calls are held back from the start. solved: the root is a goal as it is.
     """
@@ -166,6 +167,7 @@ class Search(Generic[S, A]):
         at_once: int | None = None,
         seed: int = 0,
         sampled: bool = False,
+        reflect: bool = True,
         first: bool = False,
         closing: Callable[[Node[S, A]], bool] | None = None,
         solved: bool = False,
@@ -185,7 +187,7 @@ class Search(Generic[S, A]):
         self.closed: Outcome | None = None  # what the closing call gave
         self._eager = controller.stop == "first"
         self._calls: dict[type[Request] | str, int] = dict.fromkeys(ROLES, 1) | {"cheap": 1} | dict(calls or {})
-        self._sampled = sampled
+        self._sampled, self._reflects = sampled, reflect
         self._retries, self._transient = dict(retries or {}), transient
         self._ceilings = Ceilings(budget)
         self._closing = closing
@@ -481,6 +483,8 @@ class Search(Generic[S, A]):
     def _issue(self, routine: Routine, requests: Sequence[Request]) -> _Batch:
         batch = _Batch(routine)
         self._batches[batch] = None
+        if not self._reflects:
+            requests = [request for request in requests if type(request) is not Reflect]
         for request in _samples(requests) if self._sampled else requests:
             item = self._shared.get(request)
             if item is None:

@@ -38,6 +38,8 @@ PRUNED, DUPLICATE, ILLEGAL, FAILED = (
     NodeStatus.ILLEGAL,
     NodeStatus.FAILED,
 )
+# The reason of a terminal node: rated like any other, since no code judges it; or judged to be no solution.
+UNJUDGED, WRONG = "no check in code", "not a goal"
 
 
 @dataclass(slots=True, eq=False)

@@ -79,7 +79,8 @@ def step(task: Task[S, A], state: S, action: A) -> Stepped | Illegal:
             return Stepped(new, key, solved=True, terminal=True)
     elif marked_answer(task.show(action)) is not None:
         return Stepped(new, key, claimed=True, terminal=True, value=CLAIMED_VALUE)
-    return Stepped(new, key, terminal=bool(given(task, "is_terminal", task.is_terminal(new))))
+    terminal = bool(given(task, "is_terminal", task.is_terminal(new)))
+    return Stepped(new, key, terminal=terminal, unjudged=terminal and not checks_goal(task))
 
 
 def solves(task: Task[S, Any], state: S) -> bool:

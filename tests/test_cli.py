@@ -124,7 +124,8 @@ def test_the_tree_shows_values_statuses_and_reasons():
 def test_no_solution_is_unverified_and_shows_the_best_way():
     found = solve("1 1 1 1")
     assert found.exit_code == Exit.UNVERIFIED == 3
-    assert "answer: (none)\nstatus: unverified (searched out): no answer, but the best way so far\n" in found.stdout
+    refused = "status: unverified (searched out): the best candidate, which code has refused\n"
+    assert f"answer: 1 * 1 * 1 * 1\n{refused}" in found.stdout
     assert "thoughtree: warning: " in found.stderr
 
 

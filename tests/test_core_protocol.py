@@ -167,7 +167,7 @@ def test_a_step_in_a_world_may_solve_claim_break_a_rule_be_unread_or_lost() -> N
         running.tell(ask.id, outcome)
     nodes = list(running.tree)[1:]
     assert [(n.status, n.reason) for n in nodes] == [
-        (NodeStatus.TERMINAL, None),
+        (NodeStatus.TERMINAL, "not a goal"),
         (NodeStatus.ILLEGAL, "no jumping"),
         (NodeStatus.FAILED, "the reply could not be read"),
         (NodeStatus.FAILED, "timeout"),

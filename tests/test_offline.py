@@ -117,7 +117,7 @@ def test_it_is_no_solver():
     for numbers in ("3 3 8 8", "1 3 4 6", "1 5 5 5"):
         found = solved(numbers)
         assert not found.search.solved
-        assert found.answer is None
+        assert found.search.refuted
     assert verified(solved("3 3 8 8", controller=Beam(width=None, branching=None)), "3 3 8 8")
 
 

@@ -253,7 +253,7 @@ def test_a_controller_of_the_users_own_says_that_it_cannot_be_saved(tmp_path):
         pass
 
     program = TreeOfThoughts("question -> answer", controller=Mine())
-    with pytest.raises(TypeError, match="only DFS, Beam, BestFirst can"):
+    with pytest.raises(TypeError, match="only DFS, Beam, BestFirst, MCTS, ABMCTS can"):
         program.save(tmp_path / "p.json")
 
 

@@ -21,6 +21,7 @@ WORTH = {
     SearchStatus.UNVERIFIED: "nothing in code has checked the answer",
     SearchStatus.FAILED: "no answer worth giving",
 }
+REFUSED = "the best candidate, which code has refused"
 STYLES = {SearchStatus.SOLVED: "green", SearchStatus.UNVERIFIED: "yellow", SearchStatus.FAILED: "red"}
 
 
@@ -62,7 +63,9 @@ def summary_text(result: Result) -> Text:
     for name, value in (result.answer or {}).items():
         told.append(f"{name}: ", "dim").append("(none)" if value is None else _text(value), "bold").append("\n")
     answered = any(value is not None for value in (result.answer or {}).values())
-    worth = WORTH[result.status] if answered or not result.path else "no answer, but the best way so far"
+    worth = REFUSED if result.refuted else WORTH[result.status]
+    if result.path and not answered:
+        worth = "no answer, but the best way so far"
     status = f"{result.status}{_ending(result)}: {worth}"
     told.append("status: ", "dim").append(f"{status}\n", STYLES.get(result.status, ""))
     if result.path:

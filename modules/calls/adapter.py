@@ -117,16 +117,12 @@ class SearchAdapter(dspy.ChatAdapter):
             raise self._unparsed(signature, completion, fields)
         return fields
 
-    def _unparsed(
-        self, signature: Any, completion: str, fields: Any, problem: str | None = None
-    ) -> Exception:
+    def _unparsed(self, signature: Any, completion: str, fields: Any, problem: str | None = None) -> Exception:
         return dspy.AdapterParseError(type(self).__name__, signature, completion, problem, fields)
 
 
 @lru_cache(maxsize=KEPT)
-def _system_message(
-    adapter: SearchAdapter, signature: Any, instructions: str, described: tuple[str, ...]
-) -> str:
+def _system_message(adapter: SearchAdapter, signature: Any, instructions: str, described: tuple[str, ...]) -> str:
     """ChatAdapter's, kept for as long as the instructions and the descriptions stay the same."""
     return dspy.ChatAdapter.format_system_message(adapter, signature)
 
@@ -162,9 +158,7 @@ def search_adapter(configured: Any) -> Any:
         kept = copy(configured)
         kept.extraction_model = gate(configured.extraction_model)
         return kept
-    if isinstance(configured, dspy.JSONAdapter) or not getattr(
-        configured, "use_json_adapter_fallback", False
-    ):
+    if isinstance(configured, dspy.JSONAdapter) or not getattr(configured, "use_json_adapter_fallback", False):
         return configured
     kept = copy(configured)
     kept.use_json_adapter_fallback = False

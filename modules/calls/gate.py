@@ -44,9 +44,7 @@ def gate(
     DSPy knows no price. A default `n` of the LM is dropped: a search asks for its samples one by one.
     """
     if not isinstance(lm, dspy.BaseLM):
-        raise TypeError(
-            f"lm={lm!r}: a dspy.LM is needed, as in dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))"
-        )
+        raise TypeError(f"lm={lm!r}: a dspy.LM is needed, as in dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))")
     imposed = _shorter(lm, timeout)
     copy: Any = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
     kind: Any = type(lm)
@@ -74,9 +72,7 @@ def _gated(kind: Any) -> type[Any]:
     if issubclass(kind, _Gate):
         return kind
     plain = kind.__call__ is dspy.BaseLM.__call__ and kind.acall is dspy.BaseLM.acall
-    return type(
-        f"Gated{kind.__name__}", (_Gate if plain else _OuterGate, kind), {"__module__": kind.__module__}
-    )
+    return type(f"Gated{kind.__name__}", (_Gate if plain else _OuterGate, kind), {"__module__": kind.__module__})
 
 
 class _Gate:

@@ -31,9 +31,7 @@ def entry_of(lm: Any, call: Any, result: Any, seconds: float, prices: Mapping[st
     }
 
 
-def entry_of_history(
-    lm: Any, entry: Mapping[str, Any], seconds: float, prices: Mapping[str, Any]
-) -> dict[str, Any]:
+def entry_of_history(lm: Any, entry: Mapping[str, Any], seconds: float, prices: Mapping[str, Any]) -> dict[str, Any]:
     """From an entry of DSPy's history, or from the bare outputs where an LM writes none."""
     usage = dict(entry.get("usage") or {})
     cost = entry.get("cost")

@@ -31,9 +31,7 @@ _SHAPES = [
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """`text` without what looks like a key, without `secrets`, and without the environment's keys."""
     known = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
-    for secret in sorted(
-        known.union(secrets), key=len, reverse=True
-    ):  # the longest first: one may hold another
+    for secret in sorted(known.union(secrets), key=len, reverse=True):  # the longest first: one may hold another
         if len(secret) >= SHORTEST:
             text = text.replace(secret, HIDDEN)
     for shape in _SHAPES:

@@ -35,18 +35,14 @@ def code(text: str | None) -> str:
 
 # -- agents
 
-_OBSERVATION = re.compile(
-    r"(?:^|(?<=[\s\])]))[*_#\s]{0,4}(?:observation|obs)\s?[0-9]{0,3}[*_]{0,2}\s?:", re.IGNORECASE
-)
+_OBSERVATION = re.compile(r"(?:^|(?<=[\s\])]))[*_#\s]{0,4}(?:observation|obs)\s?[0-9]{0,3}[*_]{0,2}\s?:", re.IGNORECASE)
 _ACTION = re.compile(
     r"(?:^|(?<=\s)|(?<=[*_#]))action\s?[0-9]{0,3}[*_]{0,2}\s?:[*_]{0,2}[ \t]*", re.IGNORECASE | re.MULTILINE
 )
 _NEXT_FIELD = re.compile(
     r"\s[*_#]{0,3}(?:thought|action(?:\sinput)?|reasoning)\s?[0-9]{0,3}[*_]{0,2}\s?:", re.IGNORECASE
 )
-_INPUT = re.compile(
-    r"\s[*_#]{0,3}action\sinput\s?[0-9]{0,3}[*_]{0,2}\s?:[*_]{0,2}[ \t]*([^\n]*)", re.IGNORECASE
-)
+_INPUT = re.compile(r"\s[*_#]{0,3}action\sinput\s?[0-9]{0,3}[*_]{0,2}\s?:[*_]{0,2}[ \t]*([^\n]*)", re.IGNORECASE)
 _CALL = re.compile(r"\b([A-Za-z]\w{0,40})\[")
 
 

@@ -67,9 +67,7 @@ def _by_candidate(text: str | None, count: int, read: Callable[[str], R | None])
         bodies = {place + 1: found for place, found in bodies.items()}
     if bodies:
         return [_last(bodies.get(place, []), read) for place in range(1, count + 1)]
-    parts = [
-        part for part in re.split(r"\n|(?<=[^0-9]),|,(?=[^0-9])|[;|]", said.strip("[]() \n")) if part.strip()
-    ]
+    parts = [part for part in re.split(r"\n|(?<=[^0-9]),|,(?=[^0-9])|[;|]", said.strip("[]() \n")) if part.strip()]
     if len(parts) == 1 and count > 1:
         parts = parts[0].split()
     found = [read(part.strip()) for part in parts]

@@ -73,8 +73,6 @@ def _unglue(found: list[Line]) -> None:
     """
     glued = [(line, match) for line in found if (match := _GLUED.match(line.text))]
     ascii_only = all(match[2] == "." for _, match in glued)
-    if [int(match[1]) for _, match in glued] == list(range(1, len(glued) + 1)) and (
-        not ascii_only or len(glued) > 2
-    ):
+    if [int(match[1]) for _, match in glued] == list(range(1, len(glued) + 1)) and (not ascii_only or len(glued) > 2):
         for line, match in glued:
             line.mark = Marker("number", int(match[1]), line.text[match.end() :].strip())

@@ -77,9 +77,7 @@ def _kinds(said: list[Line]) -> frozenset[str]:
             nested = len(bullets) > 1 and min(b.indent for b in bullets) < min(line.indent for line in found)
             if nested:
                 break
-            return (
-                frozenset({kind, "letter"}) if kind == "roman" else frozenset({kind})
-            )  # `i.` looks a letter
+            return frozenset({kind, "letter"}) if kind == "roman" else frozenset({kind})  # `i.` looks a letter
     if bullets:
         return frozenset({"bullet"})
     return frozenset({"heading"}) if len(marked.get("heading", [])) > 1 and "text" in marked else _NO_KIND

@@ -179,11 +179,7 @@ def _share(said: str, high: float) -> re.Match[str] | None:
     """The only `8/10` or `80%` of a reply without equations."""
     if "=" in said:
         return None
-    found = [
-        m
-        for m in _SHARE.finditer(said)
-        if m["percent"] or (m["of"] and _float(m["of"]) in (5, 10, 100, high))
-    ]
+    found = [m for m in _SHARE.finditer(said) if m["percent"] or (m["of"] and _float(m["of"]) in (5, 10, 100, high))]
     return found[0] if len({m[0] for m in found}) == 1 else None
 
 

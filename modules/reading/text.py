@@ -16,9 +16,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\u200e\u200f\u2060\ufeff]
 _NEWLINE = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _SPACE = re.compile(r"[\u00a0\u2007\u202f\u3000]")
 _MARKER = re.compile(r"\[\[\s{0,3}##\s{0,3}(\w{1,64})\s{0,3}##\s{0,3}\]\]")
-_CUT_MARKER = re.compile(
-    r"\[\[\s{0,3}(?:##?\s{0,3}(?:\w{1,64}\s{0,3}(?:##?\s{0,3}\]?)?)?)?\Z"
-)  # by the token limit
+_CUT_MARKER = re.compile(r"\[\[\s{0,3}(?:##?\s{0,3}(?:\w{1,64}\s{0,3}(?:##?\s{0,3}\]?)?)?)?\Z")  # by the token limit
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[^`\n]{0,40}$\n?", re.MULTILINE)
 _REASONING = frozenset(
@@ -107,17 +105,13 @@ def plain(text: str | None) -> str:
     if len(found) == 1:
         joined = found[0][1]
     else:
-        joined = "\n".join(
-            f"{name.replace('_', ' ')}: {body.strip()}" if name else body for name, body in found
-        )
+        joined = "\n".join(f"{name.replace('_', ' ')}: {body.strip()}" if name else body for name, body in found)
     joined = _NON_ASCII.sub(lambda char: _compatible(char[0]), joined).replace("−", "-")
     joined = _BOXED.sub(r"\1", _FENCE_LINE.sub("", joined))
     return _EMPHASIS.sub("", joined).strip()
 
 
-_EMPHASIS = re.compile(
-    r"(?<![\w)])[*_`~]+|[*_`~]+(?![\w(])"
-)  # never between two digits: `4*6` must not become 46
+_EMPHASIS = re.compile(r"(?<![\w)])[*_`~]+|[*_`~]+(?![\w(])")  # never between two digits: `4*6` must not become 46
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _BOXED = re.compile(r"\\boxed\{([^{}\n]{0,80})\}")
 
@@ -135,9 +129,7 @@ _WIDE = {0xFF00 + code - 0x20: chr(code) for code in range(0x21, 0x7F)} | _DIGIT
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SIGNS = str.maketrans("×✕✖⨯∗⋅·∙÷∕⁄−–—", "******" + "**" + "///" + "---")
 _SIGN = re.compile(r"(?<=[0-9)])(\s{0,3})([×✕✖⨯∗⋅÷∕⁄−]|\\times|\\cdot|\\div)(\s{0,3})(?=[-−(]?\(?[0-9])")
-_LOOSE_SIGN = re.compile(
-    r"(?<=[0-9)])(\s{0,3})([·∙–—])(\s{0,3})(?=[-−(]?\(?[0-9])"
-)  # only beside an equals sign
+_LOOSE_SIGN = re.compile(r"(?<=[0-9)])(\s{0,3})([·∙–—])(\s{0,3})(?=[-−(]?\(?[0-9])")  # only beside an equals sign
 _TIMES = re.compile(r"(?<=[0-9)])(\s{1,3})[xX](\s{1,3})(?=[-−(]?\(?[0-9])")
 _MINUS = re.compile(r"−(?=\s?[0-9])")
 _EQUATION = re.compile(r"[0-9)]\s{0,3}=\s{0,3}[-−(]?[0-9]")
@@ -188,12 +180,7 @@ def unwrap(text: str) -> str:
     for _ in range(6):  # a limit, so that a wall of quotes costs no more than its length
         for left, right in _PAIRS:
             inside = text[len(left) : -len(right)]
-            if (
-                text.startswith(left)
-                and text.endswith(right)
-                and inside.strip()
-                and _encloses(inside, left, right)
-            ):
+            if text.startswith(left) and text.endswith(right) and inside.strip() and _encloses(inside, left, right):
                 text = inside.strip()
                 break
         else:

@@ -1,0 +1,105 @@
+"""Language Agent Tree Search (Zhou et al. 2024, arXiv 2310.04406): act, observe, judge, reflect, with lessons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ..search import MCTS, Budget
+from ..tasks.environment_task import EnvironmentTask
+from ..tasks.live import environment_of
+from .about import about
+from .act import Act
+from .answer import Answer
+from .attempts import Attempts
+from .combination import check
+from .compose import user_signature
+from .finish import closes
+from .judge import Judge
+from .plan import Plan, Settings
+from .program import Program
+from .reflect import Reflect
+from .reward import Reward
+from .scale import scale_of
+
+
+class LATS(Program):
+    """A tree search through an environment that can be undone, with lessons from its failures.
+
+    signature: any DSPy signature; left out, the environment's own.
+    env: what actions have consequences in: pure (`initial(inputs)`, `step(state, action) -> Observed`), or live
+        (`step(action)`, `snapshot()`, `restore(token)`); one that can be neither is refused.
+    reward_fn, threshold: instead of an environment: each action is a whole attempt at the answer, and
+        `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)` says what it is worth; one that reaches
+        the threshold (default 1.0) is a solution.
+    controller: MCTS(rollouts=8, branching=2, exploration=1.0), or any other. budget: a Budget, or a number of calls.
+    blend: the weight of the environment's own value (a share of tests passed) in a node's value; the rest is the
+        model's score. agreement: the weight of self-consistency, the share of samples that say the same.
+    reflect: one lesson for each failed child, shown in every later expansion.
+    lessons: lessons to begin with, say those of an earlier problem: `prediction.search.tree.lessons`.
+    propose_lm, rate_lm, reflect_lm, answer_lm: LMs per role. The others are as in TreeOfThoughts.
+
+    The status says whether the environment confirmed the solution. `search.tree.rollouts` logs what each rollout asked.
+    """
+
+    def __init__(
+        self,
+        signature: str | type[dspy.Signature] | None = None,
+        *,
+        env: Any = None,
+        reward_fn: Callable[..., Any] | None = None,
+        threshold: float = 1.0,
+        controller: Any = None,
+        budget: Budget | int | Mapping[str, Any] | None = None,
+        blend: float = 0.5,
+        agreement: float = 0.0,
+        reflect: bool = True,
+        lessons: Sequence[str] = (),
+        answer: Any = None,
+        propose_lm: Any = None,
+        rate_lm: Any = None,
+        reflect_lm: Any = None,
+        answer_lm: Any = None,
+        concurrency: int = 8,
+        seed: int = 0,
+        retries: int = 2,
+        on_failure: Any = "best",
+        prices: Mapping[str, tuple[float, float]] | None = None,
+        history: bool = False,
+    ) -> None:
+        super().__init__()
+        if (env is None) == (reward_fn is None):
+            raise ValueError(f"env={env!r}, reward_fn={reward_fn!r}: say what actions lead to by exactly one of them")
+        if env is None:
+            assert reward_fn is not None
+            env = Attempts(user_signature(signature, None), Reward(reward_fn, threshold))
+        self.task = EnvironmentTask(environment_of(env))
+        self.signature = user_signature(signature, self.task)
+        plan = Plan(
+            controller=MCTS(rollouts=8, branching=2, exploration=1.0) if controller is None else controller,
+            budget=None if budget is None else Budget.of(budget),
+            propose="samples",
+            scale=scale_of("unit"),
+            blend=blend,
+            agreement=agreement,
+            answer="auto" if answer is None else answer,
+            on_failure=on_failure,
+            concurrency=concurrency,
+            seed=seed,
+            retries=retries,
+            history=history,
+        )
+        self.lessons = tuple(lessons)
+        self.propose_lm, self.rate_lm, self.reflect_lm, self.answer_lm = propose_lm, rate_lm, reflect_lm, answer_lm
+        self.prices = dict(prices or {})
+        self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
+        notes = self.task.instructions()
+        self.propose = Act(self.signature, notes=notes, action_format=self.task.action_format)
+        self.rate = Judge(self.signature, notes=notes)
+        if reflect:
+            self.reflect = Reflect(self.signature, notes=notes)
+        if closes(plan.answer, self.signature, self.task):
+            self.answer = Answer(self.signature, notes=notes)
+        check(self, plan)

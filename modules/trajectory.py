@@ -1,0 +1,52 @@
+"""What actors, judges and reflectors are shown: actions with what was observed, and the lessons so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+NOTHING = "(none)"
+MOST_LESSONS = 8  # the newest, within
+MOST_CHARACTERS = 4_000
+
+
+def trajectory(steps: Sequence[tuple[str, str]]) -> str:
+    """Actions and observations in order, numbered."""
+    parts: list[str] = []
+    for i, (action, observation) in enumerate(steps, 1):
+        parts.append(f"Action {i}: {action}")
+        if observation:
+            parts.append(f"Observation {i}: {observation}")
+    return "\n".join(parts) or NOTHING
+
+
+def lessons_shown(lessons: Sequence[str], most: int = MOST_LESSONS, characters: int = MOST_CHARACTERS) -> str:
+    """The newest lessons that fit, oldest of them first, no two alike."""
+    chosen: list[str] = []
+    room = characters
+    for lesson in reversed(lessons):
+        if len(chosen) == most or len(lesson) > room:
+            break
+        if any(_alike(lesson, other) for other in chosen):
+            continue
+        chosen.append(lesson)
+        room -= len(lesson)
+    return "\n".join(f"- {lesson}" for lesson in reversed(chosen)) or NOTHING
+
+
+def _alike(one: str, other: str) -> bool:
+    return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
+
+
+def observed_text(observation: Any) -> str:
+    """An observation as text: a step's own, or the record that an environment's outcome is kept as."""
+    if isinstance(observation, dict):
+        return str(observation.get("observation") or observation.get("feedback") or "")
+    return "" if observation is None else str(observation)
+
+
+def feedback_text(observation: Any) -> str:
+    """Why a step was judged wrong, as far as the environment said."""
+    if isinstance(observation, dict):
+        return str(observation.get("feedback") or observation.get("observation") or "")
+    return observed_text(observation)

@@ -1,0 +1,89 @@
+"""An environment where a task is wanted: its states and actions, with the steps left to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from ..search.environment import Environment, EnvironmentFault, Observed
+from ..search.protocol import Failed, Illegal, Stepped
+from .task import Task
+
+ANY_FORMAT = "one action, in the words that the task uses"
+
+
+class EnvironmentTask(Task[Any, Any]):
+    """What an environment may say of itself, by attributes that it need not have: signature, action_format, parse(text,
+    state), render(state), answer(state), key(state), instructions(), dump(state), load(value), for_inputs(inputs).
+    """
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.signature = getattr(env, "signature", None)
+        self.action_format: str = getattr(env, "action_format", ANY_FORMAT)
+        self.calls: int = getattr(env, "calls", 0)  # LM calls that one step makes at most
+
+    def has(self, hook: str) -> bool:
+        return callable(getattr(self.env, hook, None))
+
+    def config(self) -> dict[str, Any]:
+        own = getattr(self.env, "config", None)
+        return {"env": type(self.env).__name__} | (own() if callable(own) else {})
+
+    def for_inputs(self, inputs: Mapping[str, Any]) -> EnvironmentTask:
+        own = getattr(self.env, "for_inputs", None)
+        return self if own is None else EnvironmentTask(own(inputs))
+
+    def instructions(self) -> str | None:
+        own = getattr(self.env, "instructions", None)
+        return None if own is None else own()
+
+    def initial(self, inputs: Mapping[str, Any]) -> Any:
+        return self.env.initial(dict(inputs))
+
+    def parse(self, text: str, state: Any) -> Any:
+        own = getattr(self.env, "parse", None)
+        if own is not None:
+            return own(text, state)
+        return text.strip() or Illegal("empty action")
+
+    def render(self, state: Any) -> str:
+        own = getattr(self.env, "render", None)
+        return "" if own is None else str(own(state))
+
+    def key(self, state: Any) -> Hashable | None:
+        own = getattr(self.env, "key", None)
+        return None if own is None else own(state)
+
+    def answer(self, state: Any) -> dict[str, Any]:
+        own = getattr(self.env, "answer", None)
+        return {} if own is None else dict(own(state))
+
+    def dump(self, state: Any) -> Any:
+        own = getattr(self.env, "dump", None)
+        return super().dump(state) if own is None else own(state)
+
+    def load(self, value: Any) -> Any:
+        own = getattr(self.env, "load", None)
+        return super().load(value) if own is None else own(value)
+
+    def observe(self, state: Any, action: Any) -> Stepped | Illegal | Failed:
+        """Take one step in the environment. A fault of it is a failure, never a low score."""
+        try:
+            seen = self.env.step(state, action)
+        except Illegal as illegal:
+            return illegal
+        except EnvironmentFault as fault:
+            return Failed(f"environment: {fault}", transient=fault.transient)
+        if not isinstance(seen, Observed):
+            raise TypeError(f"{type(self.env).__name__}.step returned {seen!r}; it must return an Observed")
+        record = {"observation": seen.observation, "feedback": seen.feedback, "value": seen.value}
+        return Stepped(
+            seen.state,
+            seen.key,
+            solved=seen.solved,
+            terminal=seen.terminal or seen.solved,
+            missed=seen.failed and not seen.solved,
+            reward=seen.reward,
+            observation=record,
+        )
