@@ -24,11 +24,13 @@ BENCHMARKS = {
     "program": ("time per LM call of a whole program over a bare Predict's", False),
     "wall": ("wall time over the ideal, with slow calls", False),
     "imports": ("time to import thoughtree over the time to import dspy", False),
+    "sandbox": ("time of a sandboxed program over a bare interpreter's", False),
     "stub": ("exact counts of a deterministic stand-in for a model", True),
     "gpt4like": ("puzzles solved, and calls, under noise as GPT-4's", True),
     "lies": ("a proposer that gets 30 % of its sums wrong", True),
     "replay": ("GPT-4's recorded beam search, step by step", True),
     "checked": ("GPT-4's recorded replies, with the checks in code on", True),
+    "humaneval": ("which recorded program to hand in, from visible tests and agreement", True),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 from .result import SandboxResult, Why
@@ -66,7 +67,11 @@ def _literal(name: str, value: Any) -> str:
 
 
 def _plain(name: str, value: Any) -> None:
-    if value is None or type(value) in (str, bytes, bool, int, float, complex):
+    if value is None or type(value) in (str, bytes, bool, int):
+        return
+    if type(value) is float:
+        if not isfinite(value):
+            raise ValueError(f"execute(variables={{{name!r}: {value}}}): a number must be finite")
         return
     if type(value) in (list, tuple, set, frozenset):
         parts = list(value)

@@ -6,12 +6,11 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from signal import SIGXCPU
 
 from .process import SandboxUnavailable
-from .result import Checked, Isolation, SandboxResult, Why
+from .result import NOT_REACHED, Checked, Isolation, SandboxResult, Why
 
-NOT_REACHED = "not reached"
+SIGXCPU = 24  # on Linux; other systems' `signal` may not know it
 
 
 def read_reply(reply: bytes, checks: int) -> SandboxResult:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
+NOT_REACHED = "not reached"  # what is said of a check when the run was over before it
+
+
 class Why(StrEnum):
     """Why a run was over."""
 

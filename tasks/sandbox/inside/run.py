@@ -94,8 +94,8 @@ class Run:
         order = self._order
         os.chdir(self._folder)
         rules, no_rules = self._file_rules() if self._no_root else (None, "")
-        library = Library() if self._no_root and self._user is not None else None
         sys.path += order["paths"]
+        library = Library() if self._no_root and self._user is not None else None
         confine.limit(order, self._processes)
         if self._user is not None:
             if self._no_root:
