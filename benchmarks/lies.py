@@ -136,9 +136,7 @@ def rows(puzzles: Sequence[Puzzle]) -> Iterator[Row]:
     honest, kept = (_by_program(puzzles, share) for share in (0.0, LIES))
     false += honest.false + kept.false
     yield at_least(f"whole program, {PROGRAM}: solves kept with repair", kept.solved / honest.solved, KEPT)
-    yield beside(
-        f"whole program, {PROGRAM}, repaired: solved", kept.solved / len(SEEDS), f"of {len(puzzles)}"
-    )
+    yield beside(f"whole program, {PROGRAM}, repaired: solved", kept.solved / len(SEEDS), f"of {len(puzzles)}")
     yield exactly("repaired and strict: claims that the independent checker refuses", false, 0)
     yield beside("lines that lie", lies / lines)
     chance = random_order(puzzles, _liar, expansions=MEAN_EXPANSIONS)

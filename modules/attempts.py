@@ -10,7 +10,7 @@ import dspy
 
 from ..search.environment import Observed
 from ..search.protocol import Illegal
-from . import reading
+from . import reader as reading
 from .answer import typed
 from .reward import Reward
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,6 +57,8 @@ def inputs_of(signature: type[dspy.Signature], given: Mapping[str, Any]) -> dict
 
 
 def _near(name: str, known: tuple[str, ...]) -> str:
+    import difflib  # for this message alone
+
     close = difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     return f"no such name; {hint}there are {', '.join(known)}"

@@ -9,7 +9,7 @@ import dspy
 from .. import signatures
 from ..search.protocol import Outcome, Rated, Unread
 from ..search.rating import Rating
-from . import reading
+from . import reader as reading
 from .compose import compose
 from .shown import NodeView
 from .trajectory import trajectory

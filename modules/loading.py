@@ -36,7 +36,8 @@ def load(
     task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import:
     import a task class from outside thoughtree by the path in the file; only for files that you trust.
     custom_types: what the signature's own types are, by name. A LATS needs its env or reward_fn again.
-    given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set instead of the saved ones, or `signature` itself.
+    given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set
+    instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
     """
     state = _state(Path(path))

@@ -8,11 +8,12 @@ from typing import Any
 import dspy
 
 from ..search import Budget
+from ..tasks import Task
 from .combination import check
 from .estimate import Estimate, estimate
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
-from .plan import STRUCTURE, Plan
+from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
 from .roles import ROLES
 from .session import Session
@@ -23,6 +24,10 @@ SHARED = ("task", "signature", *(f"{role}_lm" for role in ROLES), *FUNCTIONS)
 
 class Program(dspy.Module):
     """Shared by all programs. A subclass sets `task`, `signature`, `settings`, its functions and its roles."""
+
+    task: Task[Any, Any]
+    signature: type[dspy.Signature]
+    settings: Settings
 
     # A program has these, or None.
     propose_fn: Any = None

@@ -9,7 +9,7 @@ import dspy
 
 from .. import signatures
 from ..search.protocol import Outcome, Proposed, Unread
-from . import reading
+from . import reader
 from .compose import compose
 from .shown import NodeView
 
@@ -49,7 +49,7 @@ class Propose(dspy.Module):
     def read_cut(self, prediction: dspy.Prediction, n: int | None) -> Outcome:
         """The same of a reply that was cut: its last proposal may be half of one, and is left out."""
         text = prediction.next_thoughts or ""
-        return proposed(reading.items(text)[:-1][:n] or None, n)
+        return proposed(reader.items(text)[:-1][:n] or None, n)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self._thoughts(self.predict(**inputs), inputs)
@@ -59,7 +59,7 @@ class Propose(dspy.Module):
 
     def _thoughts(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
         n = str(inputs.get("num_thoughts", ""))
-        return dspy.Prediction(thoughts=reading.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None))
+        return dspy.Prediction(thoughts=reader.items(prediction.next_thoughts or "", int(n) if n.isdigit() else None))
 
 
 def proposed(text: Any, n: int | None) -> Outcome:
@@ -72,7 +72,7 @@ def proposed(text: Any, n: int | None) -> Outcome:
         return Proposed(tuple(found[:n]))
     if text is None:
         return Unread("")
-    if DEAD_END.fullmatch(reading.clean(str(text)).strip()):
+    if DEAD_END.fullmatch(reader.clean(str(text)).strip()):
         return Proposed(())
-    found = reading.items(str(text), n)
+    found = reader.items(str(text), n)
     return Proposed(tuple(found)) if found else Unread(str(text))

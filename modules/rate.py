@@ -9,7 +9,7 @@ import dspy
 from .. import signatures
 from ..search.protocol import Outcome, Rated, Unread
 from ..search.rating import Rating, Together
-from . import reading
+from . import reader
 from .compose import compose
 from .scale import Anchored, Scale
 from .shown import NodeView
@@ -97,12 +97,12 @@ class Rate(dspy.Module):
     def read(self, prediction: dspy.Prediction, count: int) -> Outcome:
         """One value a node. Unread if none can be read; one of several unread counts as the scale says."""
         if self.mode == "vote":
-            chosen = reading.vote(prediction.best_thought or "", count)
+            chosen = reader.vote(prediction.best_thought or "", count)
             return (
                 Unread(_text(prediction)) if chosen is None else Rated(tuple(float(i == chosen) for i in range(count)))
             )
         if self.mode == "pairs":
-            first = reading.comparison(prediction.better_thought or "")
+            first = reader.comparison(prediction.better_thought or "")
             return Unread(_text(prediction)) if first is None else Rated((first, 1.0 - first))
         found = self._readings(prediction, count)
         if not any(found):

@@ -9,7 +9,7 @@ import dspy
 
 from .. import signatures
 from ..search.protocol import Outcome, Reflected, Unread
-from . import reading
+from . import reader as reading
 from .compose import compose
 from .shown import NodeView
 from .trajectory import feedback_text, trajectory

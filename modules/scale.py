@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from . import reading
+from . import reader
 
 PAPER = {"sure": 20.0, "maybe": 1.0, "impossible": 0.001}  # Yao et al. 2023
 ALIASES = {"likely": "maybe"}  # the paper's own middle word
@@ -55,10 +55,10 @@ class Verdicts:
         return f"one word: {', '.join(words)} or {last}"
 
     def read(self, text: str) -> Reading | None:
-        return self._valued(reading.verdict(text, self._labels))
+        return self._valued(reader.verdict(text, self._labels))
 
     def read_many(self, text: str, count: int) -> list[Reading | None]:
-        return [self._valued(word) for word in reading.candidates.verdicts(text, count, self._labels)]
+        return [self._valued(word) for word in reader.candidates.verdicts(text, count, self._labels)]
 
     @property
     def _labels(self) -> list[str]:
@@ -88,10 +88,10 @@ class Numbers:
         return f"a number from {self.low:g} (hopeless) to {self.high:g} (solved)"
 
     def read(self, text: str) -> Reading | None:
-        return _number(reading.number(text, self.low, self.high))
+        return _number(reader.number(text, self.low, self.high))
 
     def read_many(self, text: str, count: int) -> list[Reading | None]:
-        return [_number(found) for found in reading.scores(text, count, self.low, self.high)]
+        return [_number(found) for found in reader.scores(text, count, self.low, self.high)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Anchored(Numbers):
 
     def joined(self, reachable: str, score: str) -> Reading | None:
         """The score, unless the word says that there is nothing to score; None if it cannot be read."""
-        word = reading.verdict(reachable, ["yes", "maybe", "no"])
+        word = reader.verdict(reachable, ["yes", "maybe", "no"])
         if word == "no":
             return self.low, "no", False
         found = self.read(score)
@@ -131,5 +131,5 @@ def scale_of(value: Any) -> Scale:
     raise ValueError(f"scale={value!r}: must be one of {', '.join(map(repr, SCALES))}, or a mapping of words to values")
 
 
-def _number(found: reading.Reading | None) -> Reading | None:
+def _number(found: reader.Reading | None) -> Reading | None:
     return None if found is None else (found.value, f"{found.value:g}", found.clamped)

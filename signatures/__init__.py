@@ -1,14 +1,27 @@
-"""What is asked: one signature a file, its docstring is the prompt."""
+"""What is asked: one signature a file, its docstring is the prompt. Each is built when it is first asked for."""
 
-from .act import Act
-from .answer import Answer
-from .assess import Assess
-from .compare import Compare
-from .judge import Judge
-from .propose import Propose
-from .rate import Rate
-from .rate_siblings import RateSiblings
-from .reflect import Reflect
-from .vote import Vote
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .act import Act
+    from .answer import Answer
+    from .assess import Assess
+    from .compare import Compare
+    from .judge import Judge
+    from .propose import Propose
+    from .rate import Rate
+    from .rate_siblings import RateSiblings
+    from .reflect import Reflect
+    from .vote import Vote
 
 __all__ = ["Act", "Answer", "Assess", "Compare", "Judge", "Propose", "Rate", "RateSiblings", "Reflect", "Vote"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = "rate_siblings" if name == "RateSiblings" else name.lower()
+    found = getattr(import_module(f".{file}", __name__), name)
+    globals()[name] = found
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..search.environment import Environment, EnvironmentFault, Observed
 from ..search.protocol import Failed, Illegal, Stepped
+from . import tagged
 from .task import Task
 
 ANY_FORMAT = "one action, in the words that the task uses"
@@ -27,8 +28,9 @@ class EnvironmentTask(Task[Any, Any]):
         return callable(getattr(self.env, hook, None))
 
     def config(self) -> dict[str, Any]:
-        own = getattr(self.env, "config", None)
-        return {"env": type(self.env).__name__} | (own() if callable(own) else {})
+        own: Any = getattr(self.env, "config", None)
+        told: dict[str, Any] = {} if own is None else own()
+        return {"env": type(self.env).__name__, **told}
 
     def for_inputs(self, inputs: Mapping[str, Any]) -> EnvironmentTask:
         own = getattr(self.env, "for_inputs", None)
@@ -61,11 +63,19 @@ class EnvironmentTask(Task[Any, Any]):
 
     def dump(self, state: Any) -> Any:
         own = getattr(self.env, "dump", None)
-        return super().dump(state) if own is None else own(state)
+        if own is not None:
+            return own(state)
+        try:
+            return tagged.dump(state)
+        except TypeError as error:
+            raise TypeError(
+                f"{type(self.env).__name__}: a state of type {type(state).__name__} cannot be written to JSON "
+                f"({error}); give the environment dump(state) and load(value)"
+            ) from error
 
     def load(self, value: Any) -> Any:
         own = getattr(self.env, "load", None)
-        return super().load(value) if own is None else own(value)
+        return tagged.load(value) if own is None else own(value)
 
     def observe(self, state: Any, action: Any) -> Stepped | Illegal | Failed:
         """Take one step in the environment. A fault of it is a failure, never a low score."""

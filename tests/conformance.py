@@ -132,9 +132,7 @@ class Conformance:
                 assert shot(threaded)[0] == shot(plain)[0] == shot(looped)[0]
                 assert threaded.status is plain.status is looped.status
 
-    def test_a_run_crashed_at_any_reply_resumes_to_the_same_tree(
-        self, controller: Any, tmp_path: Path
-    ) -> None:
+    def test_a_run_crashed_at_any_reply_resumes_to_the_same_tree(self, controller: Any, tmp_path: Path) -> None:
         world = Digits(5, flaky=0.15, unread=0.15, goal=(1, 2, 4))
         whole = search(controller, world, samples=2)
         run(whole, world.answer, journal=Journal(tmp_path / "whole", {"seed": 0}))
@@ -160,9 +158,7 @@ class Conformance:
             assert shot(resumed) == shot(whole)
             assert first.calls + rest.calls == paid  # nothing on disk is paid for again
 
-    def test_a_larger_budget_continues_a_run_that_its_budget_ended(
-        self, controller: Any, tmp_path: Path
-    ) -> None:
+    def test_a_larger_budget_continues_a_run_that_its_budget_ended(self, controller: Any, tmp_path: Path) -> None:
         world = Digits(7)
         whole = search(controller, world, calls=60)
         run(whole, world.answer)

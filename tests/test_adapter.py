@@ -140,9 +140,7 @@ def test_what_reaches_the_lm_is_the_same_too(call):
     def requests(adapter):
         engine = Engine(lambda *_: {"answer": "a", "score": "3"})
         with dspy.context(lm=lm(engine), adapter=adapter):
-            ask = dspy.Predict(
-                "image: dspy.Image, question -> answer, score: int", temperature=0.5, tools=[1]
-            )
+            ask = dspy.Predict("image: dspy.Image, question -> answer, score: int", temperature=0.5, tools=[1])
             assert call(ask, image=IMAGE, question="q").score == 3
         return [c.request for c in engine.calls]
 
@@ -203,9 +201,7 @@ RATE = dspy.Signature("question -> reasoning, verdict")
 @settings(max_examples=400, deadline=None)
 @given(REPLIES)
 @example("[[ ## reasoning ## ]]\t so  \nit is\n[[ ## verdict ## ]]  \n sure")
-@example(
-    "a\r\n[[ ## reasoning ## ]]\u2028b\n[[ ## reasoning ## ]] c\n[[ ## verdict ## ]]\n[[ ## other ## ]] d"
-)
+@example("a\r\n[[ ## reasoning ## ]]\u2028b\n[[ ## reasoning ## ]] c\n[[ ## verdict ## ]]\n[[ ## other ## ]] d")
 def test_what_chat_adapter_reads_is_read_alike(reply):
     try:
         expected = CHAT.parse(RATE, reply)

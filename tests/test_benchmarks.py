@@ -117,9 +117,7 @@ def test_golden_counts(algorithm: str) -> None:
 @recorded_data
 def test_golden_counts_by_a_whole_program() -> None:
     puzzles = [puzzle for puzzle in data.papers_puzzles(DATA) if puzzle.split == "dev"]
-    core, program = (
-        count(puzzles, "gpt4-like", "best-first(100)", 0) for count in (stub.counts, stub.program_counts)
-    )
+    core, program = (count(puzzles, "gpt4-like", "best-first(100)", 0) for count in (stub.counts, stub.program_counts))
     assert program == core
     assert (core.solved, core.proposals, core.ratings) == (26, 579, 1000)
 
@@ -234,9 +232,7 @@ def test_replay_compares_beams_in_order_and_asks_each_value_once() -> None:
 @recorded_data
 def test_best_first_over_recorded_replies() -> None:
     checked = _benchmarks("checked")
-    got = checked.checked(
-        DATA, BestFirst(branching=None, keep=None, prune_below=0.0, expansions=16), Game24()
-    )
+    got = checked.checked(DATA, BestFirst(branching=None, keep=None, prune_below=0.0, expansions=16), Game24())
     assert got.outcomes.solved >= 52
     assert got.requests <= 1445
     assert got.outcomes.false == 0

@@ -154,9 +154,7 @@ def test_an_initial_goal_that_the_rules_forbid() -> None:
         def rules(self, state: int) -> list[str]:
             return ["five is forbidden"]
 
-    assert problems(Broken()) == [
-        "is_goal accepts a state that rules forbid: 'five is forbidden' (in state '5')"
-    ]
+    assert problems(Broken()) == ["is_goal accepts a state that rules forbid: 'five is forbidden' (in state '5')"]
 
 
 def test_a_terminal_state_that_has_moves() -> None:
@@ -255,8 +253,7 @@ def test_a_move_that_parse_does_not_read_back() -> None:
             return 3 - int(text)
 
     assert problems(Words(), depth=1) == [
-        "parse does not read what show writes: 'one' in state '0' is read as Illegal('no step')"
-        " (and 1 more like it)"
+        "parse does not read what show writes: 'one' in state '0' is read as Illegal('no step') (and 1 more like it)"
     ]
     assert kinds(Swapped()) == ["parse does not read what show writes"]
 
@@ -310,9 +307,7 @@ def test_an_apply_with_two_results() -> None:
     assert "apply is not deterministic" in kinds(Broken())
 
 
-@pytest.mark.parametrize(
-    "hook", ["apply", "parse", "is_goal", "moves", "render", "show", "answer", "check", "load"]
-)
+@pytest.mark.parametrize("hook", ["apply", "parse", "is_goal", "moves", "render", "show", "answer", "check", "load"])
 def test_hooks_that_raise_or_return_none(hook: str) -> None:
     def raises(*args: Any) -> Any:
         raise LookupError("lost")
@@ -339,9 +334,7 @@ def test_a_state_that_does_not_come_back() -> None:
         def load(self, value: Any) -> int:
             return int(value) + 1
 
-    assert problems(Broken(), depth=1)[0].startswith(
-        "a state does not survive dump and load: 0 comes back as 1"
-    )
+    assert problems(Broken(), depth=1)[0].startswith("a state does not survive dump and load: 0 comes back as 1")
 
 
 def test_a_state_that_cannot_be_written() -> None:

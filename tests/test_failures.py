@@ -183,9 +183,7 @@ def test_what_looks_like_a_key_is_redacted(text):
     assert "[redacted]" in redact(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["a risk-free task", "the key to it", "set OPENAI_API_KEY=...", "4 tokens: 10 - 4"]
-)
+@pytest.mark.parametrize("text", ["a risk-free task", "the key to it", "set OPENAI_API_KEY=...", "4 tokens: 10 - 4"])
 def test_ordinary_words_stay(text):
     assert redact(text) == text
 
@@ -199,9 +197,7 @@ def test_keys_of_the_environment_and_of_the_lm_are_redacted_wherever_they_appear
 
 
 def test_the_keys_of_an_lm_are_those_in_its_headers_too():
-    model = dspy.LM(
-        "openai/gpt-4o-mini", api_key="a-key", extra_headers={"x-one": "b-key"}, headers={"x-two": "c-key"}
-    )
+    model = dspy.LM("openai/gpt-4o-mini", api_key="a-key", extra_headers={"x-one": "b-key"}, headers={"x-two": "c-key"})
     assert secrets_of(model) == {"a-key", "b-key", "c-key"}
     assert secrets_of(dspy.LM("openai/gpt-4o-mini")) == set()
 

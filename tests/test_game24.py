@@ -507,12 +507,8 @@ def test_solvable_agrees_with_trying_everything(numbers: list[int], target: int)
     assert reachable(tuple(sorted(numbers)), target) is brute_force(tuple(numbers), target)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "target"), [((1, 2, 3, 5, 7), 181), ((1, 1, 2, 2, 3), 97), ((0, 0, 1, 2, 4), 0)]
-)
-def test_solvable_from_the_two_ends_agrees_with_listing_all_values(
-    numbers: tuple[int, ...], target: int
-) -> None:
+@pytest.mark.parametrize(("numbers", "target"), [((1, 2, 3, 5, 7), 181), ((1, 1, 2, 2, 3), 97), ((0, 0, 1, 2, 4), 0)])
+def test_solvable_from_the_two_ends_agrees_with_listing_all_values(numbers: tuple[int, ...], target: int) -> None:
     assert reachable(numbers, target) is (target in values(numbers))
 
 

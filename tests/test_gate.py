@@ -302,9 +302,7 @@ class cached:
 
     def __enter__(self):
         self.own = dspy.cache
-        dspy.configure_cache(
-            enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=str(self.folder)
-        )
+        dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=str(self.folder))
 
     def __exit__(self, *error):
         dspy.cache = self.own

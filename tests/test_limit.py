@@ -250,9 +250,7 @@ def test_fifty_clients_never_pass_the_calls_or_the_turns():
 
     with limit(in_flight=16, calls=200) as purse, ThreadPoolExecutor(26) as pool:
         loop = pool.submit(copy_context().run, asyncio.run, tasks())
-        threads = [
-            pool.submit(copy_context().run, lambda: sum(_try(model) for _ in range(6))) for _ in range(25)
-        ]
+        threads = [pool.submit(copy_context().run, lambda: sum(_try(model) for _ in range(6))) for _ in range(25)]
         made = sum(loop.result()) + sum(f.result() for f in threads)
     assert made == 200 == engine.count() == purse.spent.calls  # of 300 tried
     assert engine.peak == 16

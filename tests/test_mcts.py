@@ -8,6 +8,7 @@ from math import inf, log, sqrt
 from typing import Any
 
 import pytest
+
 from thoughtree.search import (
     MCTS,
     Ended,

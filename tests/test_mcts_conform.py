@@ -1,6 +1,6 @@
 """Monte-Carlo tree search under the one conformance suite."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance import Conformance
 from thoughtree.search import ABMCTS, MCTS, Ended, Proposed, SearchStatus, run
@@ -8,7 +8,7 @@ from worlds import Digits, search
 
 
 class TestMCTS(Conformance):
-    controllers = [
+    controllers: ClassVar[list[Any]] = [
         MCTS(rollouts=9, branching=3, max_depth=3),
         MCTS(rollouts=9, branching=3, max_depth=3, lazy=True, selection="puct"),
         MCTS(rollouts=6, branching=2, max_depth=4, simulate=True, returns="discounted", discount=0.9),
@@ -20,7 +20,11 @@ class TestMCTS(Conformance):
 
 
 class TestABMCTS(Conformance):
-    controllers = [ABMCTS(rollouts=12, max_depth=3), ABMCTS(rollouts=20), ABMCTS(rollouts=16, max_depth=2)]
+    controllers: ClassVar[list[Any]] = [
+        ABMCTS(rollouts=12, max_depth=3),
+        ABMCTS(rollouts=20),
+        ABMCTS(rollouts=16, max_depth=2),
+    ]
 
     def test_the_root_is_never_its_own_child_and_depth_one_works(self, controller: Any) -> None:
         """At depth one, adaptive branching is repeated sampling: every rollout asks the root for one more."""

@@ -125,7 +125,9 @@ class Deep(dspy.Module):
     def __init__(self, calls):
         super().__init__()
         self.calls = calls
-        self.inner = TreeOfThoughts("question -> answer", controller=Beam(width=1, branching=2, max_depth=1))
+        controller = Beam(width=1, branching=2, max_depth=1)
+        # One call at a time: which of two ratings meets the end of the budget is then no race.
+        self.inner = TreeOfThoughts("question -> answer", controller=controller, concurrency=1)
 
     def forward(self, question, search_path):
         return dspy.Prediction(steps=[self.inner(question=question).answer])

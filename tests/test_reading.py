@@ -173,9 +173,7 @@ def test_a_step_of_arithmetic_has_one_form(reply):
 def test_operators_of_arithmetic():
     signs = "8 × 3 = 24\n8 ÷ 4 = 2\n3 · 2 = 6\n8 x 2 = 16\n6 \\times 2 = 12\n9 − 2 = 7\n３ ＊ ３ ＝ ９"
     assert [step.split()[1] for step in reading.items(signs)] == ["*", "/", "*", "*", "*", "-", "*"]
-    assert reading.items('[{"step": "6 / 4", "result": 1.5, "left": [1.5, 2]}]') == [
-        "6 / 4 = 1.5 (left: 1.5 2)"
-    ]
+    assert reading.items('[{"step": "6 / 4", "result": 1.5, "left": [1.5, 2]}]') == ["6 / 4 = 1.5 (left: 1.5 2)"]
     assert reading.items("(10 - 4) × 4 = 24") == ["(10 - 4) * 4 = 24"]
     assert reading.items("1. 2 + 3 * 4 = 14 (left: 14)") == ["2 + 3 * 4 = 14 (left: 14)"]
 

@@ -88,11 +88,7 @@ def test_labels_and_places_are_among_those_given(text):
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.text(st.sampled_from("abcdefg uvwxyz"), min_size=3, max_size=30)
-    .map(str.strip)
-    .filter(lambda t: len(t) > 2)
-)
+@given(st.text(st.sampled_from("abcdefg uvwxyz"), min_size=3, max_size=30).map(str.strip).filter(lambda t: len(t) > 2))
 def test_words_in_a_list_come_back_as_they_were(words):
     other = "quite another thing"
     for shape in (

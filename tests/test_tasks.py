@@ -407,9 +407,7 @@ def test_a_state_that_cannot_be_written_names_task_type_and_mend(task: Task[Any,
     with pytest.raises(TypeError) as raised:
         task.dump(state)
     message = str(raised.value)
-    assert message.startswith(
-        f"{type(task).__name__}: a state of type {type(state).__name__} cannot be written"
-    )
+    assert message.startswith(f"{type(task).__name__}: a state of type {type(state).__name__} cannot be written")
     assert message.endswith("or override dump and load")
 
 

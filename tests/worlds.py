@@ -157,9 +157,7 @@ def search(
     )
 
 
-def play(
-    running: Search[Any, Any], world: Digits, choose: Callable[[int], int] = lambda n: 0
-) -> list[tuple[int, Any]]:
+def play(running: Search[Any, Any], world: Digits, choose: Callable[[int], int] = lambda n: 0) -> list[tuple[int, Any]]:
     """Answer open asks in the order that `choose` draws; the log of what was told."""
     log, asks = [], running.ask()
     while asks and not running.done:

@@ -1,9 +1,9 @@
 """LLM tree search as DSPy program modules.
 
-    import dspy, thoughtree
-    dspy.configure(lm=dspy.LM("openai/gpt-4o-mini"))
-    solve = thoughtree.TreeOfThoughts("question -> answer", controller=thoughtree.Beam(width=3))
-    print(solve(question="...").answer)
+import dspy, thoughtree
+dspy.configure(lm=dspy.LM("openai/gpt-4o-mini"))
+solve = thoughtree.TreeOfThoughts("question -> answer", controller=thoughtree.Beam(width=3))
+print(solve(question="...").answer)
 """
 
 from importlib.metadata import version

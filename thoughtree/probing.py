@@ -53,9 +53,7 @@ class Probe:
     def report(self, kind: str, detail: str) -> None:
         self._cases.setdefault(kind, {})[detail] = None
 
-    def ask(
-        self, hook: str, where: str, call: Callable[..., Any], *args: Any, may_be_none: bool = False
-    ) -> Any:
+    def ask(self, hook: str, where: str, call: Callable[..., Any], *args: Any, may_be_none: bool = False) -> Any:
         """What a hook says; an Illegal that it raises is what it says. MISSING, and a problem, if nothing."""
         try:
             result = call(*args)

@@ -52,7 +52,10 @@ def _finished(options: Options) -> TreeOfThoughts:
         raise Mistake(f"{_flag(name)}: the program of {'--program' if options.program else '--load'} has its own")
     if not options.program:
         assert options.load is not None
-        return load(options.load)
+        saved = load(options.load)
+        if not isinstance(saved, TreeOfThoughts):
+            raise Mistake(f"--load {options.load}: a {type(saved).__name__} cannot be loaded here; use --program")
+        return saved
     program = imported(options.program)
     if options.load is not None:
         try:
