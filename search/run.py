@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from .grow import describe
 from .journal import Journal
-from .protocol import Ask, Outcome, Reply, Request
+from .protocol import FREE, ONE_CALL, Ask, Failed, Outcome, Reply, Request
 from .pump import Observe, Pump
 from .result import SearchResult
 from .search import Search
@@ -22,10 +23,22 @@ def run(
     journal: Journal | None = None,
     observe: Observe | None = None,
 ) -> SearchResult[S, A]:
-    """Run `search` to its end. An exception in `answer` is that request's failure; delays are not waited for."""
+    """Run `search` to its end.
+
+    answer: `answer(request, tree) -> outcome`, asked one request at a time. A request names nodes by their ids in
+    `tree`: a Propose wants Proposed(actions) for `tree[request.node].state`; a Step, unless the search steps in code,
+    Stepped(state) or Illegal(rule) for `tree[request.node].action`; a Rate, Rated(values), one for each of
+    `request.nodes`; an Answer, Answered(fields). Each may be Unread or Failed instead, and an exception is Failed.
+    What the search reserves no call for (`calls={Step: 0}`) costs none. Delays before a retry are not waited for.
+    Raises ProtocolError for an outcome that does not answer its request.
+    """
 
     def prepare(ask: Ask, tree: Tree[S, A]) -> Reply:
-        return Reply(answer(ask.request, tree))
+        usage = ONE_CALL if search.price(ask.request) else FREE
+        try:
+            return Reply(answer(ask.request, tree), usage)
+        except Exception as error:
+            return Reply(Failed(describe(error)), usage)
 
     pump: Pump[S, A, Reply] = Pump(search, prepare, journal, observe)
     while not search.done and (job := pump.next(inf)) is not None:

@@ -251,7 +251,7 @@ class Search(Generic[S, A]):
         check_answer(request, outcome)
         kind = type(request)
         del self._open[id]
-        self._reserved -= self._price(request)
+        self._reserved -= self.price(request)
         if type(outcome) is Refused:
             self._refuse(outcome)
             return
@@ -502,21 +502,21 @@ class Search(Generic[S, A]):
 
     def ceiling(self, request: Request) -> Ended | None:
         """The ceiling reached since `request` was asked: its call may not start, and is told Refused."""
-        return self._ceilings.met(self.spent, 0, 0) if self._price(request) else None
+        return self._ceilings.met(self.spent, 0, 0) if self.price(request) else None
 
-    def _price(self, request: Request) -> int:
-        """The LM calls that `request` reserves."""
+    def price(self, request: Request) -> int:
+        """The LM calls that `request` reserves; 0: code or an environment answers it."""
         if type(request) is Rate and request.rater == "cheap":
             return self._calls["cheap"]
         return self._calls[type(request)]
 
     def _over(self, request: Request) -> Ended | None:
-        calls = self._price(request)
+        calls = self.price(request)
         return self._short or self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
 
     def _hand_out(self, item: _Item, delay: float = 0.0) -> None:
         self._open[self._next_id] = item
-        self._reserved += self._price(item.request)
+        self._reserved += self.price(item.request)
         self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
         self._next_id += 1
 

@@ -33,6 +33,7 @@ from thoughtree.search import (
     Request,
     Search,
     SearchStatus,
+    Step,
     Tree,
     Unread,
     Usage,
@@ -102,6 +103,23 @@ def test_requests_of_code_need_no_calls() -> None:
             running.tell(ask.id, world.answer(ask.request, running.tree), usage)
     assert world.proposed() == ["", "a", "b"]
     assert len(world.rated()) == 4  # 2 and 2 of 4
+
+
+def test_the_plain_driver_charges_what_is_reserved_and_calls_that_raise_too() -> None:
+    world = Letters(BINARY)
+    free = run(Search(Beam(), "", calls={Step: 0}, budget=Budget(calls=4)), world.answer)
+    assert world.asked == ["propose ", "step a", "step b", "rate a", "rate b", "propose a"]
+    assert free.spent.calls == 4
+
+    def raises(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        if isinstance(request, Rate):
+            made.append(request)
+            raise ConnectionError("down")
+        return world.answer(request, tree)
+
+    made: list[Request] = []
+    lost = run(Search(DFS(), "", step=world.step, budget=Budget(calls=2)), raises)
+    assert (len(made), lost.spent.calls, lost.first_error) == (1, 2, "ConnectionError: down")
 
 
 def test_a_goal_among_the_last_replies_that_were_paid_for_is_found() -> None:
