@@ -141,6 +141,8 @@ def _advice(result: Result) -> str:
         return "the proposals' format: many could not be read (look at the replies in the journal)."
     if unread("rate"):
         return "the ratings' format: many could not be read (another scale, or a model that follows it)."
+    if unread("answer"):
+        return "the answer's format: it could not be read (simpler output types, or answer='path')."
     if illegal * 2 >= proposed:
         return "the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
     if lost:

@@ -11,6 +11,7 @@ import pytest
 
 from thoughtree.search import (
     DFS,
+    Answer,
     Beam,
     BestFirst,
     Budget,
@@ -218,6 +219,14 @@ def test_unread_replies_are_told_by_role() -> None:
     assert lines(result, "Change first")[0].startswith("Change first: the ratings' format")
     result = run(Search(Beam(), ""), lambda request, tree: Unread("I would look that up."))
     assert lines(result, "Change first")[0].startswith("Change first: the proposals' format")
+    world = Letters({"": "ab"}, {"a": 20.0})
+
+    def closing(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        return Unread("?") if isinstance(request, Answer) else world.answer(request, tree)
+
+    result = run(Search(Beam(max_depth=1), "", step=world.step, closing=lambda best: True), closing)
+    assert lines(result, "Replies that") == ["Replies that could not be read: answer: 1."]
+    assert lines(result, "Change first")[0].startswith("Change first: the answer's format")
 
 
 def test_failures_are_told_with_the_first_error() -> None:
