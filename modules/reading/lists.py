@@ -10,7 +10,7 @@ import re
 
 from .items import empty, polish
 from .lines import Line, lines
-from .objects import proposals
+from .objects import decoded, proposals
 from .plain import CLOSER, inline, plain_items
 from .text import bodies
 
@@ -18,7 +18,7 @@ from .text import bodies
 def items(text: str | None, n: int | None = None) -> list[str]:
     """The proposals in a reply, in order: no blank one, none twice, at most `n`. Unreadable: []."""
     distinct: dict[str, str] = {}
-    for said in bodies(text):
+    for said in map(decoded, bodies(text)):
         found = proposals(said, _listed)
         for item in _listed(said, n) if found is None else found:
             if empty(item):

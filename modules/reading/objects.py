@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 
 from .items import polish
+from .text import visible
 from .values import Value, parse, values
 
 _WRAPPERS = (
@@ -20,6 +22,17 @@ _LEFT_KEYS = ("left", "remaining", "numbers_left", "remaining_numbers")
 _ARGUMENT_KEYS = ("action_input", "input", "argument")
 _LABEL_KEY = re.compile(r"(?:[a-z]{1,12}[ _-])?[a-z]|(?:[a-z]{1,12}[ _-]?)?[0-9]{1,3}", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“'][^\n]{1,4000}[\"”']")
+
+
+def decoded(text: str) -> str:
+    """What a reply says that is one JSON string as a whole (a list, encoded twice); any other text as it is."""
+    if text.startswith('"') and text.endswith('"') and "\\" in text:
+        try:
+            inside = json.loads(text)
+        except ValueError:
+            return text
+        return visible(inside).strip() if isinstance(inside, str) else text
+    return text
 
 
 def proposals(text: str, listed: Callable[[str], list[str]]) -> list[str] | None:

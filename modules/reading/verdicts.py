@@ -122,7 +122,12 @@ def _final(line: str, known: _Labels) -> str | None:
     if not found:
         return None
     before = sentence[: found.start()].rstrip(" ,;:")
-    if known.ends.search(before):  # the last of a row of choices
+    another = known.ends.search(before)
+    if another and not _negated(before[: another.start()]):  # the last of a row of choices
         return None
-    clause = re.split(r"[,;:]|\bbut\b", sentence[: found.start(1)].rstrip(" ,;:"))[-1]
-    return None if _NEGATION.search(clause) else found[1]
+    return None if _negated(sentence[: found.start(1)].rstrip(" ,;:")) else found[1]
+
+
+def _negated(before: str) -> bool:
+    """Whether the clause that ends here takes back what follows."""
+    return bool(_NEGATION.search(re.split(r"[,;:]|\bbut\b", before)[-1]))
