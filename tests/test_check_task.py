@@ -201,6 +201,33 @@ def test_keys_that_collide_are_found_by_goal_moves_and_steps() -> None:
     ]
 
 
+def test_keys_that_collide_are_found_where_the_difference_lies_deeper() -> None:
+    class OneKey(Task[int, int]):
+        """A goal three steps away, which no search reaches: after one step it has seen every key."""
+
+        def initial(self, inputs: Mapping[str, Any]) -> int:
+            return 0
+
+        def moves(self, state: int) -> list[int]:
+            return [1]
+
+        def parse(self, text: str, state: int) -> int:
+            return int(text)
+
+        def apply(self, state: int, action: int) -> int:
+            return state + action
+
+        def is_goal(self, state: int) -> bool:
+            return state == 3
+
+        def key(self, state: int) -> Hashable | None:
+            return "anywhere"
+
+    assert problems(OneKey(), depth=3) == [
+        "key is equal but is_goal differs: states '0' and '3' share the key 'anywhere'",
+    ]
+
+
 def test_keys_that_collide_are_found_by_render_where_nothing_else_tells() -> None:
     class Broken(FreeText):
         def key(self, state: tuple[str, ...]) -> Hashable | None:

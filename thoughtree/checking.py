@@ -72,15 +72,19 @@ def _begin(probe: Probe, inputs: Mapping[str, Any]) -> Any:
 def _walk(probe: Probe, root: Any, depth: int, states: int) -> None:
     by_key: dict[Any, Seen] = {}
     queue = deque([(root, 0)])
-    while queue and states:
-        state, level = queue.popleft()
+    same: deque[tuple[Seen, int]] = deque()  # by their keys seen before: followed when nothing new is left to see
+    while (queue or same) and states:
         states -= 1
-        seen = probe.look(state)
-        if seen.key is not MISSING and seen.key is not None:
-            first = by_key.setdefault(seen.key, seen)
+        if queue:
+            state, level = queue.popleft()
+            seen = probe.look(state)
+            first = seen if seen.key is MISSING or seen.key is None else by_key.setdefault(seen.key, seen)
             if first is not seen:
                 _compare(probe, first, seen)
+                same.append((seen, level))
                 continue
+        else:
+            seen, level = same.popleft()
         if level < depth:
             ends = [_follow(probe, seen, text) for text in {**seen.moves, **seen.proposed}]
             queue.extend((end, level + 1) for end in ends if end is not MISSING)
