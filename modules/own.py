@@ -37,7 +37,8 @@ def name_of(fn: Any) -> str:
 def accepted(module: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Those of `fields` that the module takes: its signature's inputs, or the names in its forward()."""
     signature = getattr(module, "signature", None) or getattr(getattr(module, "predict", None), "signature", None)
-    parameters = inspect.signature(module.forward).parameters.values()
+    forward = object.__getattribute__(module, "forward")  # DSPy warns of whoever else reads it
+    parameters = inspect.signature(forward).parameters.values()
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
         if signature is not None and hasattr(signature, "input_fields"):
             return {name: value for name, value in fields.items() if name in signature.input_fields}

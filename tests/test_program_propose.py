@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import dspy
 import pytest
@@ -186,6 +187,19 @@ def test_any_module_proposes(driver, module):
     assert found.search.spent.calls == model.count()
     assert model.count("steps") == 4
     assert program.propose is proposer
+
+
+@drivers
+def test_a_module_of_the_users_own_is_called_as_dspy_wants_it(driver):
+    """DSPy warns of whoever reads a module's `forward`, which nobody can act on who gave us the module."""
+    said, dspys = [], logging.getLogger("dspy.primitives.module")
+    dspys.addFilter(said.append)  # a filter that gives None drops the record
+    model = Engine(stepping, kinds={**KINDS, "steps": "steps"})
+    try:
+        found = call(TreeOfThoughts(task=Game24(), controller=DFS(), propose=Steps()), model, driver, numbers=PUZZLE)
+    finally:
+        dspys.removeFilter(said.append)
+    assert (found.search.path, said) == (PATH, [])
 
 
 @drivers
