@@ -84,6 +84,12 @@ def test_a_message_names_the_model_and_the_cause_in_one_line(call):
     assert found.startswith("LMUnexpectedError: [stub/model] 'x', caused by KeyError: 'x' (test_failures.py:")
 
 
+def test_a_message_holds_no_traceback_of_the_providers_client(call):
+    """litellm puts one into the text of its errors."""
+    found = through(lm15.ServerError("no split\nTraceback (most recent call last):\n  File main.py\nValueError"), call)
+    assert found.error == "LMServerError: [stub/model] no split"
+
+
 def test_a_retry_hint_is_passed_on_only_if_it_is_a_time(call):
     assert through(lm15.RateLimitError("slow down", retry_after=2), call).retry_after == 2.0
     for hint in (None, -1.0, float("nan"), float("inf"), True, "soon"):

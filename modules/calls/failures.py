@@ -6,6 +6,7 @@ These never mix, and none of them is a low score. A message names the error and 
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -18,6 +19,8 @@ from .limit import Refusal
 from .meter import Meter, OverCalls
 from .redaction import redact as redact
 
+# What follows it is for others: lm15's advice on its settings, a traceback that litellm puts into its messages.
+NOISE = re.compile(r"\n\n  To fix:|\s*Traceback \(most recent call last\)")
 LONGEST = 2000  # characters of a message; a proxy's error page is longer
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 529})  # HTTP statuses that pass
 
@@ -53,7 +56,7 @@ def describe(error: BaseException, secrets: set[str] | None = None) -> str:
     """One line: the error, where code of ours or the user's raised it, and its causes."""
     told = []
     for cause in _chain(error, implied=True):
-        problem, _, _ = str(cause).partition("\n\n  To fix:")  # advice for whoever configures lm15
+        problem = NOISE.split(str(cause), maxsplit=1)[0]
         told.append(f"{type(cause).__name__}: {' '.join(problem.split())}{_place(cause)}")
         if isinstance(cause, dspy.LMError) and not isinstance(cause, dspy.LMUnexpectedError):
             break  # what lies below says the same in the provider's terms
