@@ -78,10 +78,16 @@ class Game24(Task[Game24State, Move]):
         )
 
     def for_inputs(self, inputs: Mapping[str, Any]) -> Game24:
-        return replace(self, numbers=read_numbers(inputs, self.count))
+        return replace(self, numbers=self._puzzle(inputs))
 
     def initial(self, inputs: Mapping[str, Any]) -> Game24State:
-        return Game24State.of(read_numbers(inputs, self.count))
+        return Game24State.of(self._puzzle(inputs))
+
+    def _puzzle(self, inputs: Mapping[str, Any]) -> tuple[int, ...]:
+        numbers = read_numbers(inputs, self.count)
+        if len(numbers) == 1 and numbers[0] != self.goal:
+            raise ValueError(f"numbers={inputs['numbers']!r}: too few numbers (1) to make {self.goal}; give at least 2")
+        return numbers
 
     def parse(self, text: str, state: Game24State) -> Move | Illegal:
         return read_move(text, state.numbers, self.strict)

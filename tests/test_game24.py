@@ -289,8 +289,13 @@ def test_numbers_are_read(given_numbers: Any) -> None:
     assert GAME.initial({"numbers": given_numbers}).numbers == (4, 9, 10, 13)
 
 
-def test_one_number_and_negative_numbers_are_puzzles_too() -> None:
+def test_one_number_is_a_puzzle_only_where_it_is_the_target() -> None:
     assert GAME.is_goal(GAME.initial({"numbers": 24}))
+    with pytest.raises(ValueError, match=r"numbers='4': too few numbers \(1\) to make 24; give at least 2"):
+        GAME.initial({"numbers": "4"})
+
+
+def test_negative_numbers_are_puzzles_too() -> None:
     assert GAME.initial({"numbers": "-3 8"}).numbers == (-3, 8)
 
 
@@ -439,7 +444,7 @@ def test_expressions_have_no_bracket_too_many() -> None:
     assert written((2, "/", Fraction(5, 3))) == "2 / (5/3)"
 
 
-@given(st.data(), st.lists(st.integers(-13, 13), min_size=1, max_size=6), st.integers(-30, 30))
+@given(st.data(), st.lists(st.integers(-13, 13), min_size=2, max_size=6), st.integers(-30, 30))
 def test_random_play_gives_an_answer_that_the_checker_values_the_same(
     data: st.DataObject, numbers: list[int], target: int
 ) -> None:
