@@ -53,6 +53,26 @@ def test_an_answer_that_no_rule_allows_ends_too():
 
 
 @drivers
+def test_no_path_holds_a_blank_step_however_deep_and_each_prompt_shows_its_path(driver):
+    def fn(kind, inputs, n):
+        steps = [line for line in inputs["search_path"].splitlines() if line != "(none yet)"]
+        if len(steps) == 3:
+            return {"next_thoughts": "" if steps[-1] == "3. left" else "1. \n2. right\n3.  "}
+        return {"next_thoughts": "1. left\n2. right"}
+
+    model = engine(fn)
+    found = call(flat(controller=Beam(width=None, branching=2, max_depth=5)), model, driver, question="q")
+    paths = [found.search.steps(node) for node in found.search.tree]
+    assert max(map(len, paths)) == 5
+    assert {step for path in paths for step in path} == {"left", "right"}
+    # Of the eight nodes at depth 3, four end in "left": each is asked twice, and has no child.
+    assert found.search.unread == {"propose": 4 * 2}
+    shown = {"\n".join(f"{i}. {step}" for i, step in enumerate(path, 1)) or "(none yet)" for path in paths}
+    assert all(asked.inputs["search_path"] in shown for asked in model.calls)
+    assert len({asked.inputs["search_path"] for asked in model.calls}) == 1 + 2 + 4 + 8 + 4
+
+
+@drivers
 def test_a_reply_cut_by_the_token_limit_loses_its_last_half_step(driver):
     def fn(kind, inputs, n):
         return response("[[ ## next_thoughts ## ]]\n1. whole\n2. Subtract 15 from one of", finish="length")
