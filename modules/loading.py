@@ -14,13 +14,12 @@ import dspy
 from ..tasks import Task
 from .about import signature_of
 from .inputs import PER_CALL
-from .lats import LATS
 from .plan import FORMAT, Plan
 from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
 OURS = "thoughtree."
-PROGRAMS: dict[str, type[Program]] = {"TreeOfThoughts": TreeOfThoughts, "LATS": LATS}
+PROGRAMS = ("TreeOfThoughts", "LATS")
 
 
 def load(
@@ -43,8 +42,8 @@ def load(
     state = _state(Path(path))
     settings = state["settings"]
     plan = _plan(path, settings)
-    kind = PROGRAMS[settings["program"]]
-    if kind is LATS:
+    kind, acts = _program(settings["program"])
+    if acts:
         if not {"env", "reward_fn"} & set(given):
             raise ValueError(
                 f"{path}: a LATS acts in an environment, which is not in the file; give env= or reward_fn="
@@ -64,7 +63,7 @@ def load(
                     f"{path}: saved with a {name} of the user's own, which is not in the file; give {name}="
                 )
     try:
-        program = kind(signature, **{**_written(arguments, kind), **given})
+        program = kind(signature, **{**_written(arguments, acts), **given})
         program.load_state(state)
         changed = {name: given[name] for name in PER_CALL if name in given}
         program.plan = program.plan.replace(**changed) if changed else program.plan
@@ -88,9 +87,18 @@ def _state(path: Path) -> dict[str, Any]:
     return dict(state)
 
 
-def _written(arguments: dict[str, Any], kind: type[Program]) -> dict[str, Any]:
+def _program(name: str) -> tuple[type[Program], bool]:
+    """The class of that name, and whether it acts in an environment."""
+    if name == "TreeOfThoughts":
+        return TreeOfThoughts, False
+    from .lats import LATS
+
+    return LATS, True
+
+
+def _written(arguments: dict[str, Any], acts: bool) -> dict[str, Any]:
     """The constructor's arguments. A reward's threshold goes with a reward function, which is not saved."""
-    if kind is LATS:
+    if acts:
         return {name: value for name, value in arguments.items() if value is not None}
     return arguments
 

@@ -1,13 +1,27 @@
 """What can be checked in code. A task answers what a model need not be asked."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ..search.protocol import Illegal
-from .blocksworld import Blocksworld, BlocksworldState
-from .blocksworld_environment import BlocksworldEnvironment, LiveBlocksworld
-from .blocksworld_move import BlockMove
 from .free_text import FreeText, Thought
 from .game24 import Game24, Game24State
 from .game24_move import Move
 from .task import Task
+
+if TYPE_CHECKING:
+    from .blocksworld import Blocksworld, BlocksworldState
+    from .blocksworld_environment import BlocksworldEnvironment, LiveBlocksworld
+    from .blocksworld_move import BlockMove
+
+# Loaded when they are asked for: most programs have one task.
+_FILES = {
+    "BlockMove": "blocksworld_move",
+    "Blocksworld": "blocksworld",
+    "BlocksworldEnvironment": "blocksworld_environment",
+    "BlocksworldState": "blocksworld",
+    "LiveBlocksworld": "blocksworld_environment",
+}
 
 __all__ = [
     "BlockMove",
@@ -23,3 +37,11 @@ __all__ = [
     "Task",
     "Thought",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f".{_FILES[name]}", __name__), name)
+    globals()[name] = found
+    return found

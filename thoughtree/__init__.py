@@ -7,15 +7,22 @@ print(solve(question="...").answer)
 """
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from .modules import SearchFailed, SearchPrediction, SearchProgress, TreeOfThoughts, limit, load
-from .search import DFS, Beam, BestFirst, Budget, Illegal, NodeStatus, SearchResult, SearchStatus
+from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeStatus, SearchResult, SearchStatus
 from .tasks import FreeText, Game24, Task
+
+if TYPE_CHECKING:
+    from .modules import LATS
 
 __version__ = version("thoughtree")
 
 __all__ = [
+    "ABMCTS",
     "DFS",
+    "LATS",
+    "MCTS",
     "Beam",
     "BestFirst",
     "Budget",
@@ -34,3 +41,11 @@ __all__ = [
     "limit",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "LATS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .modules import LATS
+
+    return LATS
