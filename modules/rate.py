@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import dspy
 
 from .. import signatures
+from ..search.order import UNREAD
 from ..search.protocol import Outcome, Rated, Unread
 from ..search.rating import Rating, Together
 from . import reader
@@ -110,7 +111,7 @@ class Rate(dspy.Module):
         scale = self.scale
         return Rated(
             tuple(scale.unread if r is None else r[0] for r in found),
-            tuple("unread" if r is None else r[1] for r in found),
+            tuple(UNREAD if r is None else r[1] for r in found),
             sum(1 for r in found if r is not None and r[2]),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Generic
 
+from .order import UNREAD
 from .protocol import (
     Answer,
     Answered,
@@ -197,7 +198,7 @@ class Grower(Generic[S, A]):
         elif isinstance(outcome, Unread):
             if rating.unread is not None:
                 for id in request.nodes:
-                    rating.add(tree[id], rating.unread, "unread", rater)
+                    rating.add(tree[id], rating.unread, UNREAD, rater)
         else:
             # A lost call fails the one node it was about; a shared one leaves its nodes unrated.
             assert isinstance(outcome, Failed)

@@ -12,6 +12,8 @@ from .tree import PRUNED, Node
 
 N = TypeVar("N", bound=Node[Any, Any])
 
+UNREAD = "unread"  # the verdict of a node of whose ratings none could be read
+
 
 def value(node: Node[Any, Any]) -> float:
     """The node's value; an unrated node comes after all rated ones."""
@@ -47,12 +49,15 @@ def sampled(nodes: Sequence[N], k: int, rng: Random) -> list[N]:
 
 
 def prune(nodes: Sequence[N], below: float | None) -> list[N]:
-    """Close the nodes valued under `below`; return the others. An unrated node is never pruned."""
+    """Close the nodes valued under `below`; return the others.
+
+    Never pruned: an unrated node, and one of whose ratings none could be read, whatever an unread one counts for.
+    """
     if below is None:
         return list(nodes)
     kept: list[N] = []
     for node in nodes:
-        if node.value is not None and node.value < below:
+        if node.value is not None and node.value < below and node.verdict != UNREAD:
             node.status, node.reason = PRUNED, below
         else:
             kept.append(node)

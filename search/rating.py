@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
-from .order import value
+from .order import UNREAD, value
 from .protocol import Rate, Request
 from .tree import Node
 
@@ -23,8 +23,8 @@ class Rating:
     together: "each" node in a request of its own; the "siblings" of one parent in one request; the whole "level"
         in one (a vote, or scores); every two nodes of the batch in "pairs" (a comparison).
     samples: how often each such request is asked.
-    join: "sum" (the paper's: three times sure is 60) or "mean". A sum is the mean of the samples read, times
-        `samples`, so that a sample that could not be read moves nothing.
+    join: "sum" (the paper's: three times sure is 60) or "mean". A sum is the mean of the samples that came, times
+        `samples`, so that a lost one moves nothing.
     unread: the value of a reply that cannot be read; None: no sample at all.
     cut: the value of one sample under which a node is hopeless; None: this scale prunes nothing.
     low, high: the ends of the scale of one sample.
@@ -124,11 +124,12 @@ class Rating:
     def add(self, node: Node[Any, Any], sample: float, verdict: str | None, rater: str = "rate") -> None:
         """Fold one sample into the node's value. A dear rating replaces a cheap one."""
         if node.rater != rater:
-            node.rater, node.ratings, node.sampled, node.value = rater, 0, 0.0, None
+            node.rater, node.ratings, node.sampled, node.value, node.verdict = rater, 0, 0.0, None, None
         node.ratings += 1
         node.sampled += sample
         node.value = _joined(node.sampled / node.ratings, self.scale)
-        node.verdict = verdict
+        if verdict != UNREAD or node.ratings == 1:  # a verdict that was read stands before one that was not
+            node.verdict = verdict
 
     def lose(self, node: Node[Any, Any], rater: str = "rate") -> bool:
         """Count a rating that never came; True if none will come about it. A cheap one's loss leaves the dear."""

@@ -60,7 +60,7 @@ class Node(Generic[S, A]):
     reason: Any = None
     reward: float = 0.0
     value: float | None = None
-    ratings: int = 0  # readable ratings behind `value`
+    ratings: int = 0  # how many are behind `value`, an unread one where it counts for something
     sampled: float = 0.0  # their sum, on the scale of one sample
     lost: int = 0  # ratings that never came
     verdict: str | None = None

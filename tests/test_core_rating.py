@@ -105,6 +105,28 @@ def test_a_node_rated_at_the_cut_by_every_sample_is_never_pruned(join: Any) -> N
             assert search.tree[1].status is NodeStatus.OPEN
 
 
+@pytest.mark.parametrize("controller", [DFS(threshold=5.0), BestFirst(prune_below=5.0), Beam(min_score=5.0)])
+@pytest.mark.parametrize("samples", [1, 2])
+def test_unread_is_never_a_prune_whatever_the_threshold(controller: Any, samples: int) -> None:
+    """1, the value of maybe, falls short of 5: where a rating says so, and not where none could be read."""
+    world = Letters({"": "abc"}, {"b": 1.0})
+
+    def answer(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        unread = isinstance(request, Rate) and (request.nodes == (1,) or (request.nodes, request.sample) == ((3,), 0))
+        return Unread("?") if unread else world.answer(request, tree)
+
+    rating = Rating(samples=samples, join="mean")
+    tree = run(Search(controller, "", step=world.step, rating=rating), answer).tree
+    assert [(node.verdict, node.value) for node in tree][1:] == [
+        ("unread", 1.0),
+        (None, 1.0),
+        ("unread" if samples == 1 else None, 1.0),
+    ]
+    assert tree[1].status is NodeStatus.EXPANDED
+    assert tree[2].status is NodeStatus.PRUNED
+    assert tree[3].status is (NodeStatus.EXPANDED if samples == 1 else NodeStatus.PRUNED)
+
+
 def test_each_node_is_asked_about_alone_and_as_often_as_there_are_samples() -> None:
     world = Letters({"": "ab"})
     world.run(Beam(max_depth=1), rating=Rating(samples=2))
