@@ -94,7 +94,7 @@ def _broke_off(result: SandboxResult) -> str:
     if result.why in (Why.ERROR, Why.MEMORY, Why.FILES, Why.PROCESSES) and result.stderr.strip():
         return f"The program failed:\n{result.stderr.strip()[-MOST_TRACE:]}"
     if result.why is Why.EXIT:
-        return f"The program left before its end, with exit code {result.exit}."
+        return "The program left before its end, by sys.exit or the like."
     if result.why is Why.SIGNAL:
         return f"The program was ended by signal {-result.exit}."
     return f"The program met its limit: {result.why}."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .program_runner import runner_of
+from .program_runner import MODULE, runner_of
 from .program_text import program_text
 from .sandbox import Check
 
@@ -26,7 +26,7 @@ def passes(
     if not any(text.strip() for text in texts):
         raise ValueError(f"tests={tests!r}: there is no test, so nothing can fail")
     checks = [Check(_called(text, entry)) for text in texts]
-    result = runner_of(runner).run(code, checks=checks, setup=setup)
+    result = runner_of(runner).run(code, checks=checks, setup=setup, name=MODULE)
     return result.ok and all(check.passed for check in result.checks)
 
 

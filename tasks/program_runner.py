@@ -14,15 +14,17 @@ from .sandbox import Check, Checked, Isolation, Sandbox, SandboxResult, Why
 from .sandbox.inside import checks as check_module
 from .sandbox.result import NOT_REACHED
 
+MODULE = "program"  # what a program under test is named: it is not run as a script
+
 HARNESS = """\
 def _whole():
-    tools, names = {{}}, {{"__name__": "__main__"}}
+    tools, names = {{}}, {{"__name__": {name!r}}}
     exec({checks_source!r}, tools)
     def say(*texts):
         print("\\n{word}", repr(texts))
     try:
-        for code, name in (({setup!r}, "<setup>"), ({program!r}, "<program>")):
-            exec(compile(code, name, "exec", dont_inherit=True), names)
+        for code, file in (({setup!r}, "<setup>"), ({program!r}, "<program>")):
+            exec(compile(code, file, "exec", dont_inherit=True), names)
         tools["run_checks"]({checks!r}, names, say)
     except BaseException as error:
         say("raised", type(error).__name__ + ": " + str(error))
@@ -36,7 +38,9 @@ _whole()
 class Runner(Protocol):
     """Runs a program and its checks. EnvironmentFault if it could not: that is no verdict."""
 
-    def run(self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "") -> SandboxResult: ...
+    def run(
+        self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "", name: str = "__main__"
+    ) -> SandboxResult: ...
 
 
 def runner_of(given: Any) -> Runner:
@@ -68,13 +72,15 @@ class InterpreterRunner:
         self._make: Callable[[], Any] = interpreter
         self._lock = threading.Lock()
 
-    def run(self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "") -> SandboxResult:
+    def run(
+        self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "", name: str = "__main__"
+    ) -> SandboxResult:
         if stdin:
             raise ValueError(f"stdin={stdin[:40]!r}: a code interpreter gives no standard input; use a Sandbox")
         asked = [(check.code, check.want) for check in checks]
         word = secrets.token_hex(16)
         source = inspect.getsource(check_module)
-        whole = HARNESS.format(checks_source=source, word=word, setup=setup, program=code, checks=asked)
+        whole = HARNESS.format(checks_source=source, word=word, setup=setup, program=code, name=name, checks=asked)
         try:
             output = self._execute(whole)
         except TimeoutError:

@@ -30,7 +30,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
         inside = text[opening.end() : close.start() if close else len(text)]
         found.append((opening["language"].lower(), textwrap.dedent(inside.strip("\n")).strip()))
         place = close.end() if close else len(text)
-    return [(language, code) for language, code in found if code]
+    return found
 
 
 def normal_form(program: str) -> str:

@@ -6,14 +6,14 @@ Source: Zhou et al. 2024, "Language Agent Tree Search", arXiv 2310.04406, sectio
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..search.environment import Observed
 from ..search.protocol import Illegal
 from .attempts import Attempts, judged
-from .program_runner import Runner, runner_of
+from .program_runner import MODULE, Runner, runner_of
 from .program_text import normal_form, program_text
 from .visible_tests import preamble, visible_tests
 
@@ -31,8 +31,9 @@ class Programming:
     runner: what runs programs: a Sandbox (the default), a dict of its knobs, or a code interpreter of DSPy's shape.
     allow_no_tests: take problems without a test, of which none is ever solved.
 
-    A program that fails is failed, not terminal: the next one may mend it. A runner that does not work is an
-    EnvironmentFault, never a score. Hidden tests are no concern of a search: see `hidden_tests.passes`.
+    A program is loaded as a module is: what it guards by `if __name__ == "__main__"` does not run. One that fails is
+    failed, not terminal: the next one may mend it. A runner that does not work is an EnvironmentFault, never a score.
+    Hidden tests are no concern of a search: see `hidden_tests.passes`.
     """
 
     tests: str = "tests"
@@ -73,9 +74,9 @@ class Programming:
 
     def initial(self, inputs: Mapping[str, Any]) -> Attempts:
         """No attempt yet. ValueError for inputs without tests."""
-        if self.tests not in inputs:
-            raise ValueError(f"inputs: there is no field {self.tests!r} with the visible tests, only {sorted(inputs)}")
-        text = inputs[self.tests]
+        text = _given(inputs, self.tests, "the visible tests")
+        if not isinstance(text, str) and not (isinstance(text, Sequence) and all(isinstance(one, str) for one in text)):
+            raise ValueError(f"inputs[{self.tests!r}]={_cut(text)}: must be text, or a list of texts")
         entry = inputs.get(self.entry, self.entry) if self.entry is not None else None
         found = visible_tests(text, entry)
         if not found and not self.allow_no_tests:
@@ -83,7 +84,9 @@ class Programming:
                 f"inputs[{self.tests!r}]={_cut(text)}: no test found; give assert lines, or examples such as"
                 " `>>> f(1)` with the result below, or say Programming(allow_no_tests=True)"
             )
-        return Attempts(found, inputs[self.setup] if self.setup is not None else preamble(text, entry))
+        if self.setup is not None:
+            return Attempts(found, str(_given(inputs, self.setup, "code to run before the program")))
+        return Attempts(found, preamble(text, entry))
 
     def step(self, state: Attempts, action: str) -> Observed:
         """Runs the visible tests on a program. Illegal for text without one."""
@@ -92,7 +95,7 @@ class Programming:
             raise Illegal("no program")
         if len(program) > MOST_PROGRAM:
             raise Illegal(f"a program of more than {MOST_PROGRAM} characters")
-        result = self._runner.run(program, checks=state.tests, setup=state.setup)
+        result = self._runner.run(program, checks=state.tests, setup=state.setup, name=MODULE)
         attempt = judged(program, state.tests, result)
         return Observed(
             state.after(attempt),
@@ -130,6 +133,12 @@ class Programming:
 def _key(program: str) -> str:
     """The same for programs that differ in comments and spacing alone."""
     return hashlib.sha256(normal_form(program).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _given(inputs: Mapping[str, Any], name: str, what: str) -> Any:
+    if name not in inputs:
+        raise ValueError(f"inputs: there is no field {name!r} with {what}, only {sorted(inputs)}")
+    return inputs[name]
 
 
 def _cut(text: Any) -> str:

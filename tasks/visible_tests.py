@@ -36,8 +36,9 @@ def visible_tests(text: str | Sequence[str], entry: str | None = None) -> tuple[
         return tuple(dict.fromkeys(check for part in text for check in visible_tests(part, entry)))
     text = textwrap.dedent(FENCE.sub("", text))
     tree = parsed(text)
-    found = list(_of_module(tree)) if tree is not None else []
-    return tuple(dict.fromkeys(found or _of_lines(text.splitlines(), entry or last_function(text))))
+    if tree is not None and (found := list(_of_module(tree))):
+        return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_of_lines(_without_asserts(text, tree), entry or last_function(text))))
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -102,6 +103,15 @@ def _asserts(node: ast.AST) -> bool:
 
 
 # ---- any text
+
+
+def _without_asserts(text: str, tree: ast.Module | None) -> list[str]:
+    """The lines of `text`; those of asserts blank, where it is Python: they belong to functions that nobody calls."""
+    lines = text.splitlines()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assert):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return lines
 
 
 def _of_lines(lines: Sequence[str], entry: str | None) -> Iterator[Check]:
@@ -201,5 +211,5 @@ def _literal(text: str) -> str | None:
             continue
         if isinstance(value, tuple) and not literal.startswith("("):  # two parts of a sentence
             continue
-        return None if OPERATOR.match(text, end) else literal
+        return None if OPERATOR.match(text, end) else ast.unparse(ast.parse(literal, mode="eval"))
     return None

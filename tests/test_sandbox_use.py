@@ -192,6 +192,18 @@ def test_a_system_that_refuses_namespaces() -> None:
 
 
 @needs_linux
+def test_a_host_that_ignores_its_childrens_end() -> None:
+    script = """
+        import signal
+        from thoughtree.tasks.sandbox import Sandbox
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        program = "import subprocess\\nprint(subprocess.run(['/bin/false']).returncode)"
+        print(Sandbox(wall_seconds=30).run(program).stdout)
+    """
+    assert _python(script) == "1"
+
+
+@needs_linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="already run as a normal user")
 @pytest.mark.skipif(
     any(not folder.stat().st_mode & 0o001 for folder in BASE.parents), reason=f"other users may not run {BASE}"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-
 NOT_REACHED = "not reached"  # what is said of a check when the run was over before it
 
 

@@ -63,19 +63,24 @@ class Sandbox:
             raise ValueError(f"Sandbox(without={self.without!r}): must be a set of some of these: {known}")
         object.__setattr__(self, "without", frozenset(self.without))
 
-    def run(self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "") -> SandboxResult:
+    def run(
+        self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "", name: str = "__main__"
+    ) -> SandboxResult:
         """Runs `setup`, then `code` as a script in the same names, then `checks`, one after another.
+
+        name: its `__name__`; with another than a script's, what it guards by `if __name__ == "__main__"` is left out.
 
         A check that fails does not make the result less `ok`: `result.checks` tells. A run that ends early leaves the
         check that it was at, and those after it, failed. SandboxUnavailable if the program could not be started.
         """
-        for name, text in (("code", code), ("stdin", stdin), ("setup", setup)):
+        for given, text in (("code", code), ("stdin", stdin), ("setup", setup), ("name", name)):
             if not isinstance(text, str):
-                raise TypeError(f"Sandbox.run({name}=...): must be text, not {type(text).__name__}")
+                raise TypeError(f"Sandbox.run({given}=...): must be text, not {type(text).__name__}")
         asked = tuple(checks)
         order = {
             "setup": setup,
             "code": code,
+            "name": name,
             "checks": [(check.code, check.want) for check in asked],
             "stdin": stdin.encode("utf-8", "surrogatepass"),
             "cpu": float(self.cpu_seconds),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 def main(order: Order) -> None:
     run = Run(order)
+    linux.default_signal(linux.CHILD)
     linux.adopt_orphans()
     run.enter_spaces()
     gc.freeze()
@@ -38,7 +39,7 @@ def main(order: Order) -> None:
             os._exit(1)
     streams = run.listen()
     linux.set_dumpable(False)
-    supervisor = Supervisor(order, child, streams, 1, Ears(run.word), lambda: family.end(run.alone))
+    supervisor = Supervisor(order, child, run.apart, streams, 1, Ears(run.word), lambda: family.end(run.alone))
     supervisor.watch()
     _reply(supervisor)
     os._exit(0)  # all is done; an interpreter's own end would take as long as the program

@@ -11,6 +11,8 @@ NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = 0x20000, 0x8000000, 0x100
 
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 0x20, 0x1000, 0x4000, 0x40000
 
+INTERRUPT, CHILD = 2, 17  # signals
+
 _MOVE = 0x2000
 _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = -100, 0x8000, 442
 _DEATH_SIGNAL, _DUMPABLE, _SECCOMP, _SUBREAPER, _NO_NEW_PRIVILEGES = 1, 4, 22, 36, 38
@@ -117,9 +119,9 @@ def drop_capabilities() -> None:
     _call("capset", header, bytes(24))
 
 
-def default_interrupt() -> None:
-    """SIGINT as it is by default, without Python's handler."""
-    _call("signal", 2, None)
+def default_signal(number: int) -> None:
+    """As it is by default: without Python's handler, and not ignored because the host ignores it."""
+    _call("signal", number, None)
 
 
 def filter_calls(program: bytes) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
         setup: str
         code: str
+        name: str
         checks: list[tuple[str, str | None]]
         stdin: bytes
         folder: str

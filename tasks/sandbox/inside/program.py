@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run(order: Order, channel: Channel) -> NoReturn:
     """Runs the setup, the code, the checks, and what a script's end runs; says "end" only after all of it."""
     reserve = bytearray(RESERVE)
-    names = _main_module()
+    names = _module(order["name"])
     gc.enable()
     try:
         if order["setup"]:
@@ -39,14 +39,14 @@ def run(order: Order, channel: Channel) -> NoReturn:
     os._exit(0)
 
 
-def _main_module() -> dict[str, Any]:
-    """The names of a new `__main__`, as a script would find them."""
-    main = type(sys)("__main__")
-    main.__builtins__ = builtins  # type: ignore[attr-defined]
+def _module(name: str) -> dict[str, Any]:
+    """The names of a new module, as a script would find them, or what imports it."""
+    module = type(sys)(name)
+    module.__builtins__ = builtins  # type: ignore[attr-defined]
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
-    sys.modules["__main__"] = main
+    sys.modules[name] = sys.modules["__main__"] = module
     sys.argv[:] = [NAME]
-    return main.__dict__
+    return module.__dict__
 
 
 def _finish(names: dict[str, Any]) -> None:

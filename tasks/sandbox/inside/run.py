@@ -42,6 +42,11 @@ class Run:
         if self._user is None:  # all of a user's count: in a space of theirs ours, else all there are
             self._processes += family.threads_of_user(os.geteuid()) if self._no_spaces else 2
 
+    @property
+    def apart(self) -> bool:
+        """Has it a process namespace, and so a first process beside the program's?"""
+        return not self._no_spaces
+
     def listen(self) -> tuple[int, int, int]:
         """Closes the writing ends in this process; returns the reading ends."""
         for _, writing in (self._out, self._errors, self._said):
@@ -136,7 +141,7 @@ class Run:
 
     def _tell(self, rules: FileRules | None, no_rules: str, no_filter: str) -> None:
         """Writes down what the program is kept in, and what is lacking. RuntimeError if that must not be."""
-        apart, filtered = not self._no_spaces, not no_filter
+        apart, filtered = self.apart, not no_filter
         signals_kept = apart or self._user is not None or filtered or (rules is not None and rules.signals)
         self._is("user", f"{self._user}, of this run" if self._user is not None else "the host's, unprivileged", "")
         self._is(

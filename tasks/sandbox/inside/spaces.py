@@ -44,7 +44,7 @@ def first_process(program: Callable[[], NoReturn], ended: Callable[[int], None])
     No signal from inside reaches the first process. When it ends, the kernel ends all others.
     """
     linux.die_with_parent()
-    linux.default_interrupt()
+    linux.default_signal(linux.INTERRUPT)
     linux.set_dumpable(False)
     main = os.fork()
     if main == 0:

@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 
 
 class Supervisor:
-    """Watches `child`, which is the program or the first process of its namespace.
+    """Watches `child`: the program's process or, if it is kept `apart`, the first one of its namespace.
 
     streams: the reading ends of its output, its errors and the channel. host: a pipe whose other end the host holds.
     end: ends what is left of the run.
     """
 
     def __init__(
-        self, order: Order, child: int, streams: tuple[int, int, int], host: int, ears: Ears, end: Callable[[], None]
+        self,
+        order: Order,
+        child: int,
+        apart: bool,
+        streams: tuple[int, int, int],
+        host: int,
+        ears: Ears,
+        end: Callable[[], None],
     ) -> None:
         self.reason = ""
         self.status = 0
@@ -37,6 +44,7 @@ class Supervisor:
         self.output: tuple[bytearray, bytearray, bytearray] = (bytearray(), bytearray(), bytearray())
         self._order = order
         self._child = child
+        self._fewest = 2 if apart else 1  # processes of a run whose program starts none
         self._streams = dict(zip(streams, self.output, strict=True))
         self._said = streams[2]
         self._host = host
@@ -88,7 +96,7 @@ class Supervisor:
         self.cpu = family.cpu_seconds(members)
         if self.cpu > self._order["cpu"]:
             self.reason = "cpu time"
-        elif len(members) > 1 and family.memory(members) > self._order["memory"]:
+        elif len(members) > self._fewest and family.memory(members) > self._order["memory"]:
             self.reason = "memory"
         elif _size(self._order["folder"]) > self._order["files"]:
             self.reason = "file size"
