@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .blocksworld import Blocksworld, BlocksworldState
     from .blocksworld_environment import BlocksworldEnvironment, LiveBlocksworld
     from .blocksworld_move import BlockMove
+    from .hidden_tests import hidden_metric, passes
+    from .programming import Programming
+    from .programming_examples import PROGRAMMING_EXAMPLES
+    from .sandbox import Sandbox, SandboxInterpreter
 
 # Loaded when they are asked for: most programs have one task.
 _FILES = {
@@ -21,9 +25,16 @@ _FILES = {
     "BlocksworldEnvironment": "blocksworld_environment",
     "BlocksworldState": "blocksworld",
     "LiveBlocksworld": "blocksworld_environment",
+    "PROGRAMMING_EXAMPLES": "programming_examples",
+    "Programming": "programming",
+    "Sandbox": "sandbox",
+    "SandboxInterpreter": "sandbox",
+    "hidden_metric": "hidden_tests",
+    "passes": "hidden_tests",
 }
 
 __all__ = [
+    "PROGRAMMING_EXAMPLES",
     "BlockMove",
     "Blocksworld",
     "BlocksworldEnvironment",
@@ -34,8 +45,13 @@ __all__ = [
     "Illegal",
     "LiveBlocksworld",
     "Move",
+    "Programming",
+    "Sandbox",
+    "SandboxInterpreter",
     "Task",
     "Thought",
+    "hidden_metric",
+    "passes",
 ]
 
 
