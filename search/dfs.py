@@ -8,12 +8,13 @@ from random import Random
 
 from .best import best_of_deepest
 from .budget import Ended
-from .expand import expand
+from .expand import Steps, expand
 from .knobs import Knobs, knob
 from .order import prune, ranked
+from .protocol import Propose, Step
 from .rating import Rating
 from .search import Routine
-from .tree import A, Node, S, Tree
+from .tree import OPEN, UNJUDGED, A, Node, S, Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class DFS(Knobs):
     branching: children proposed per node (None: all). max_depth: the deepest node's depth.
     threshold: children valued under it are dropped (None: the rating scale's own cut, "impossible").
     expansions: nodes expanded at most (None: no limit of its own).
+    lazy: step and rate a child only when its turn comes, by itself, so that those never reached cost nothing. Children
+        are then followed in the proposer's order, as in Algorithm 2, and not the best-rated first.
     Without a solution the search has failed, and gives the deepest state that it did not drop.
     """
 
@@ -30,13 +33,14 @@ class DFS(Knobs):
     max_depth: int = knob(3, low=1, high=20)
     threshold: float | None = knob(None)
     expansions: int | None = knob(None)
+    lazy: bool = knob(False, choices=(False, True))
 
     stop = "first"
     must_verify = True
 
     def __post_init__(self) -> None:
         self.check(branching="count or None", max_depth="count", threshold="number or None", dedupe="bool")
-        self.check(expansions="count or None")
+        self.check(expansions="count or None", lazy="bool")
         self.check_choices(ties=("age", "seed"))
 
     def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
@@ -47,14 +51,30 @@ class DFS(Knobs):
         stack, done = [tree.root], 0
         while stack:
             node = stack.pop()
+            if self.lazy and node.id:
+                yield from self._look(node, rating)
+                if node.status is not OPEN or not prune([node], below):
+                    continue
             if node.depth >= self.max_depth:
                 continue
             if self.expansions is not None and done >= self.expansions:
                 return Ended.EXPANSIONS
             done += 1
-            children = yield from expand(tree, [node], self.branching, rating, None)
+            if self.lazy:
+                yield [Propose(node.id, self.branching)]
+                children = [c for c in tree.children(node) if c.status is OPEN or c.reason is UNJUDGED]
+            else:
+                children = yield from expand(tree, [node], self.branching, rating, None)
             stack.extend(reversed(ranked(prune(children, below), self.ties, rng)))
         return None
+
+    @staticmethod
+    def _look(node: Node[S, A], rating: Rating) -> Steps[None]:
+        """Step and rate a child whose turn has come."""
+        if node.state is None:
+            yield [Step(node.id)]
+        if node.status is OPEN or node.reason is UNJUDGED:
+            yield from rating.rate([[node]], None)
 
     def choose(self, tree: Tree[S, A]) -> Node[S, A]:
         return best_of_deepest(tree)

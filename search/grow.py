@@ -159,8 +159,9 @@ class Grower(Generic[S, A]):
         if landing.key is not None and self.dedupe:
             first = self.tree[self._seen.setdefault(landing.key, node.id)]
             if first is not node:
-                # A state met again nearer the root, or whose first node failed, is not a duplicate.
-                if first.status is not FAILED and first.depth <= node.depth:
+                # A state met again nearer the root, or whose first node failed, is not a duplicate. A finished one is:
+                # nothing follows it at any depth.
+                if first.status is not FAILED and (first.depth <= node.depth or first.reason is UNJUDGED):
                     node.status, node.reason = DUPLICATE, first.id
                     return
                 self._seen[landing.key] = node.id

@@ -200,7 +200,8 @@ def test_a_knob_that_the_controller_does_not_have_is_refused():
     message, code = complaint("4 9 10 13", "--controller", "dfs", "--width", "3")
     assert code == Exit.USAGE == 2
     assert message == (
-        "--width: DFS has no such knob; it has --dedupe, --ties, --branching, --max-depth, --threshold, --expansions"
+        "--width: DFS has no such knob; it has --dedupe, --ties, --branching, --max-depth, --threshold, "
+        "--expansions, --lazy"
     )
 
 

@@ -5,7 +5,12 @@ from thoughtree.search import DFS, Beam, BestFirst
 
 
 class TestDFS(Conformance):
-    controllers = (DFS(), DFS(branching=None, max_depth=4, ties="seed"), DFS(threshold=0.0, expansions=6))
+    controllers = (
+        DFS(),
+        DFS(branching=None, max_depth=4, ties="seed"),
+        DFS(threshold=0.0, expansions=6),
+        DFS(lazy=True, branching=4, max_depth=4),
+    )
 
 
 class TestBeam(Conformance):

@@ -248,3 +248,23 @@ def test_a_search_that_its_budget_ended_has_failed_with_the_deepest_state() -> N
 def test_a_wrong_knob_is_named_with_its_value_and_its_bound(knobs: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         DFS(**knobs)  # type: ignore[arg-type]
+
+
+def test_lazy_children_are_rated_when_their_turn_comes_in_the_order_of_proposal() -> None:
+    steps, values = {"": "ab", "a": "cd", "b": "e", "ac": "f"}, {"b": 20.0, "ac": 0.001}
+    world = Letters(steps, values)
+    world.run(DFS(lazy=True, max_depth=2))
+    assert world.asked == ["propose ", "rate a", "propose a", "rate ac", "rate ad", "rate b", "propose b", "rate be"]
+    found = Letters(steps, values, goals=("ad",))
+    assert found.run(DFS(lazy=True, max_depth=2)).solved
+    assert found.rated() == ["a"]  # the eager search has rated b by then, and would have gone there first
+    eager = Letters(steps, values, goals=("ad",))
+    eager.run(DFS(max_depth=2))
+    assert eager.rated() == ["a", "b", "be"]
+
+
+def test_lazy_children_are_stepped_when_their_turn_comes() -> None:
+    world = Letters({"": "abx", "a": "c"}, {"a": 0.001}, illegal="x")
+    result = world.run(DFS(lazy=True, max_depth=2), step=None)
+    assert world.asked == ["propose ", "step a", "rate a", "step b", "rate b", "propose b", "step x"]
+    assert [node.status for node in result.tree][1:] == [NodeStatus.PRUNED, NodeStatus.EXPANDED, NodeStatus.ILLEGAL]

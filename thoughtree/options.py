@@ -134,6 +134,7 @@ class Options:
     keep: Annotated[str | None, _count("--keep", "best-first: children kept per expansion.")] = None
     expansions: Annotated[str | None, _count("--expansions", "best-first, dfs: states expanded at most.")] = None
     open: Annotated[int | None, _knob("best-first: states expanded at once.", metavar="N", min=1)] = None
+    lazy: Annotated[bool | None, _knob("dfs: rate a state only when its turn comes.")] = None
     threshold: Annotated[float | None, _knob("dfs: drop states valued under this.", metavar="X")] = None
     prune_below: Annotated[float | None, _knob("best-first: drop states valued under this.", metavar="X")] = None
     min_score: Annotated[float | None, _knob("beam: drop states valued under this.", metavar="X")] = None
