@@ -145,12 +145,13 @@ def _advice(result: Result) -> str:
         return "the answer's format: it could not be read (simpler output types, or answer='path')."
     if illegal * 2 >= proposed:
         return "the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
-    if lost:
+    flat = bool(groups) and alike * 2 >= groups
+    if lost and not (flat and all(node.value == node.reason for node in lost)):  # not only cut off among equals
         return "the rater: it drops solvable states; use samples > 1, a lower threshold, or a better rate_lm."
+    if flat:
+        return "the rating scale: nearly all values are equal; rank by vote or pairs instead."
     if praised and checked and len(praised) * 2 >= checked:
         return "the rater: it keeps hopeless states; show it how to check, or rate with code."
-    if groups and alike * 2 >= groups:
-        return "the rating scale: nearly all values are equal; rank by vote or pairs instead."
     if result.duplicates() * 2 >= proposed:
         return "the proposals' variety: most are duplicates; ask for fewer, or sample at more temperature."
     spent = (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES, Ended.EXPANSIONS)

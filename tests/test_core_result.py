@@ -258,6 +258,13 @@ def test_ratings_that_code_contradicts_are_told_with_an_example() -> None:
     assert lines(result, "Change first")[0].startswith("Change first: the rater: it drops solvable states")
 
 
+def test_a_solvable_state_cut_off_among_equals_is_the_scales_fault_and_no_verdict_of_the_rater() -> None:
+    world = Letters({"": "ab", "a": "c"}, {"a": 20.0, "b": 20.0, "ac": 20.0})
+    result = world.run(Beam(width=1, max_depth=2)).replace(task=Words({"a": False, "b": True, "ac": False}))
+    assert "pruned though solvable: 1; rated high though hopeless: 2" in result.explain()
+    assert lines(result, "Change first")[0].startswith("Change first: the rating scale: nearly all values are equal")
+
+
 def test_a_rater_that_keeps_hopeless_states_is_told_so() -> None:
     world = Letters({"": "ab"}, {"a": 20.0, "b": 18.0})
     result = world.run(DFS(max_depth=1)).replace(task=Words({"a": False, "b": False}))
