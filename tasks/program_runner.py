@@ -72,6 +72,10 @@ class InterpreterRunner:
         self._make: Callable[[], Any] = interpreter
         self._lock = threading.Lock()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> InterpreterRunner:
+        """Itself: a copy of what holds it goes on with the same interpreter, one program at a time."""
+        return self
+
     def run(
         self, code: str, stdin: str = "", checks: Iterable[Check] = (), setup: str = "", name: str = "__main__"
     ) -> SandboxResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -273,6 +274,14 @@ def test_a_shared_interpreter_is_used_by_one_at_a_time() -> None:
     with ThreadPoolExecutor(3) as pool:
         assert all(seen.solved for seen in pool.map(lambda _: env.step(start(env), RIGHT), range(3)))
     assert shared.most == 1
+
+
+def test_copies_share_an_interpreter_and_settings() -> None:
+    shared = ours()
+    env = Programming(runner=shared)
+    again = copy.deepcopy(env)
+    assert again._runner is env._runner
+    assert copy.deepcopy(programming()) == programming()
 
 
 def test_an_interpreter_cannot_be_forged_by_printing() -> None:

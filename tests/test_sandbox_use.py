@@ -255,19 +255,23 @@ def test_an_interrupt_ends_the_run() -> None:
 
 @needs_linux
 @pytest.mark.parametrize("without", ["", "namespaces"])
-def test_a_host_that_is_killed_leaves_no_run(without: str) -> None:
+def test_a_host_that_is_killed_leaves_nothing(without: str, tmp_path: Path) -> None:
     token = _token()
+    program = f"open('file', 'w').write('x')\n{_sleeps(token)}"
     script = f"""
         from thoughtree.tasks.sandbox import Sandbox
-        Sandbox(wall_seconds=600, without={{w for w in [{without!r}] if w}}).run({_sleeps(token)!r})
+        Sandbox(wall_seconds=600, without={{w for w in [{without!r}] if w}}).run({program!r})
     """
-    host = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
+    tmp_path.chmod(0o755)
+    host = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
     try:
         _until(lambda: _running(token))
     finally:
         host.kill()
         host.wait()
-    _until(lambda: not _running(token))
+    _until(lambda: not _running(token) and not list(tmp_path.iterdir()))
 
 
 def _sleeps(token: str) -> str:

@@ -88,19 +88,17 @@ def _folder() -> Iterator[str]:
     try:
         yield folder
     finally:
-        try:
-            os.rmdir(folder)
-        except OSError:
-            shutil.rmtree(folder, onerror=_open_up)
+        _remove(folder)
 
 
-def _open_up(remove: Callable[[str], object], path: str, _: object) -> None:
-    """Removes what a program made its owner unable to remove."""
-    parent = os.path.dirname(path)
-    for closed in (parent, path):
-        if not os.path.islink(closed):
-            os.chmod(closed, stat.S_IRWXU)
-    if remove in (os.open, os.scandir, os.lstat):
-        shutil.rmtree(path)
-    else:
-        remove(path)
+def _remove(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except FileNotFoundError:  # a launcher that was left alone has removed it
+        return
+    except OSError:
+        for place, folders, _ in os.walk(folder):  # a program may have closed them to their owner
+            for path in (os.path.join(place, name) for name in folders):
+                if not os.path.islink(path):
+                    os.chmod(path, stat.S_IRWXU)
+        shutil.rmtree(folder)

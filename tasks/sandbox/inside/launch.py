@@ -16,7 +16,7 @@ import sys
 from . import family, linux
 from .channel import Ears
 from .run import Run
-from .supervise import Supervisor
+from .supervise import ABANDONED, Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,10 @@ def main(order: Order) -> None:
     linux.set_dumpable(False)
     supervisor = Supervisor(order, child, run.apart, streams, 1, Ears(run.word), lambda: family.end(run.alone))
     supervisor.watch()
-    _reply(supervisor)
+    if supervisor.reason == ABANDONED:
+        _remove(order["folder"])  # which the host can do no more
+    else:
+        _reply(supervisor)
     os._exit(0)  # all is done; an interpreter's own end would take as long as the program
 
 
@@ -52,3 +55,18 @@ def _reply(supervisor: Supervisor) -> None:
     reply = "\t".join([supervisor.reason, *map(str, figures)]).encode() + b"\n" + b"".join(parts)
     while reply:
         reply = reply[os.write(1, reply) :]
+
+
+def _remove(folder: str) -> None:
+    """`folder` and what is in it, as far as this user may."""
+    for place, folders, files in os.walk(folder, topdown=False):
+        for name in (*files, *folders):
+            path = os.path.join(place, name)
+            try:
+                os.rmdir(path) if name in folders and not os.path.islink(path) else os.unlink(path)
+            except OSError:
+                continue
+    try:
+        os.rmdir(folder)
+    except OSError:  # the host, on its way out, was quicker; or something in it stays
+        return

@@ -132,21 +132,24 @@ class Run:
         """Filters the calls; returns why not, if not."""
         if unwanted := self._unwanted("filter"):
             return unwanted
-        kept_signals = not self._no_spaces or self._user is not None or (rules is not None and rules.signals)
         try:
-            call_filter.install(network=bool(self._no_network), signals=not kept_signals)
+            call_filter.install(network=bool(self._no_network), signals=not self._keeps_signals(rules))
         except (OSError, ValueError) as error:
             return str(error)
         return ""
 
+    def _keeps_signals(self, rules: FileRules | None) -> bool:
+        """Do the program's signals, without a filter, reach its own processes alone?"""
+        return self.apart or self.alone is not None or (rules is not None and rules.signals)
+
     def _tell(self, rules: FileRules | None, no_rules: str, no_filter: str) -> None:
         """Writes down what the program is kept in, and what is lacking. RuntimeError if that must not be."""
-        apart, filtered = self.apart, not no_filter
-        signals_kept = apart or self._user is not None or filtered or (rules is not None and rules.signals)
-        self._is("user", f"{self._user}, of this run" if self._user is not None else "the host's, unprivileged", "")
+        filtered = not no_filter
+        user = "the host's, unprivileged" if self._user is None else f"{self._user}, unprivileged"
+        self._is("user", f"{self.alone}, of this run" if self.alone is not None else user, "")
         self._is(
             "processes",
-            "a namespace" if apart else "ended by a sweep" if signals_kept else "",
+            "a namespace" if self.apart else "ended by a sweep" if filtered or self._keeps_signals(rules) else "",
             f"its signals reach the host's processes ({self._no_spaces}; filter: {no_filter})",
         )
         self._is(

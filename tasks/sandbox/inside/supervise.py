@@ -13,6 +13,7 @@ TICK = 0.05  # seconds between two looks at what is used
 LONGEST_START = 20.0  # seconds that setting up may take
 MOST_SAID = 4 << 20  # bytes on the channel
 CHUNK = 1 << 16
+ABANDONED = "abandoned"  # nobody listens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Supervisor:
         while not self.reason and not self._ended():
             for fd, _ in poll.poll(1000 * (TICK if handle is not None else TICK / 5)):
                 if fd == self._host:
-                    self.reason = "abandoned"
+                    self.reason = ABANDONED
                 elif fd in self._streams and not self._read(fd):
                     poll.unregister(fd)
             now = time.monotonic()
@@ -84,8 +85,8 @@ class Supervisor:
             elif now > looked + TICK:
                 looked = now
                 self._look()
-        self._finish()
         self.wall = time.monotonic() - (self._started or begun)
+        self._finish()
 
     def _ended(self) -> bool:
         """Is the child over? It is waited for later: until then its number is nobody else's."""
