@@ -1,5 +1,6 @@
 """Who answers: one module a role, and the programs that search with them."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .calls.limit import limit
@@ -10,13 +11,12 @@ from .tree_of_thoughts import TreeOfThoughts
 
 if TYPE_CHECKING:
     from .lats import LATS
+    from .rap import RAP
 
-__all__ = ["LATS", "SearchFailed", "SearchPrediction", "SearchProgress", "TreeOfThoughts", "limit", "load"]
+__all__ = ["LATS", "RAP", "SearchFailed", "SearchPrediction", "SearchProgress", "TreeOfThoughts", "limit", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "LATS":
+    if name not in ("LATS", "RAP"):  # with their roles and worlds: loaded when they are asked for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .lats import LATS  # with its roles and environments: loaded when it is asked for
-
-    return LATS
+    return getattr(import_module(f".{name.lower()}", __name__), name)

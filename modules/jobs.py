@@ -29,6 +29,7 @@ from ..tasks import stepping
 from ..tasks.environment_task import EnvironmentTask
 from . import own
 from .act import Act
+from .approve import Approve
 from .finish import Finisher
 from .job import Job, unread_cut
 from .judge import Judge
@@ -66,14 +67,14 @@ class Jobs:
         if isinstance(request, Propose):
             return self._propose(request, ask.attempt, view(tree, request.node, self.task), tree.lessons)
         if isinstance(request, Rate):
-            if isinstance(self.program.rate, Judge):
+            if isinstance(self.program.rate, Judge | Approve):
                 return self._judge(request, ask.attempt, tree)
             return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
         if isinstance(request, Answer):
             return self._answer(request, ask.attempt, tree)
         if isinstance(request, Reflect):
             return self._reflect(request, ask.attempt, tree)
-        return self._step(request, tree)
+        return self._step(request, ask.attempt, tree)
 
     def _propose(self, request: Propose, attempt: int, node: NodeView, lessons: Sequence[str]) -> Job | Reply:
         program, inputs, n = self.program, self.inputs, request.n
@@ -139,11 +140,14 @@ class Jobs:
             node = replace(node, agreement=agreement(tree, tree[id]))
         fields = {**self.inputs, **role.render(node)}
 
+        weights = (plan.blend, plan.agreement) if isinstance(role, Judge) else (plan.blend,)
+
         def read(given: Any) -> Outcome:
-            found: Outcome = role.read(given, node, plan.blend, plan.agreement)
+            found: Outcome = role.read(given, node, *weights)
             return found
 
-        return self._role(request, attempt, role, self.program.rate_lm, fields, read=read)
+        independent = plan.samples > 1
+        return self._role(request, attempt, role, self.program.rate_lm, fields, read=read, independent=independent)
 
     def _reflect(self, request: Reflect, attempt: int, tree: Tree[Any, Any]) -> Job:
         role = self.program.reflect
@@ -166,13 +170,28 @@ class Jobs:
             reads_long=finisher.reward is not None,
         )
 
-    def _step(self, request: Step, tree: Tree[Any, Any]) -> Job | Reply:
-        """A step is the environment's; or else code, unless a reward function has to ask a model about an answer."""
+    def _predicted(self, request: Step, attempt: int, state: Any, action: Any) -> Job:
+        role, task = self.program.world, self.task
+        fields = {**self.inputs, **role.render(task, state, action)}
+        return self._role(
+            request,
+            attempt,
+            role,
+            self.program.world_lm,
+            fields,
+            read=lambda given: role.read(given, task, state, action),
+            read_cut=lambda given: role.read(given, task, state, action, cut=True),
+        )
+
+    def _step(self, request: Step, attempt: int, tree: Tree[Any, Any]) -> Job | Reply:
+        """A step is the environment's, a world model's, or code; unless a reward function asks about an answer."""
         node = tree[request.node]
         state, action, finisher = tree[node.parent or 0].state, node.action, self.finisher
         if isinstance(self.task, EnvironmentTask):
             task = self.task
             return Job(lambda: task.observe(state, action), None, lambda made: made, task.calls)
+        if self.program.world is not None:
+            return self._predicted(request, attempt, state, action)
         landing = stepping.step(self.task, state, action)
         if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
             return Reply(landing, FREE, by_code=True)

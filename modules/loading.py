@@ -19,7 +19,7 @@ from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
 OURS = "thoughtree."
-PROGRAMS = ("TreeOfThoughts", "LATS")
+PROGRAMS = ("TreeOfThoughts", "LATS", "RAP")
 
 
 def load(
@@ -91,6 +91,10 @@ def _program(name: str) -> tuple[type[Program], bool]:
     """The class of that name, and whether it acts in an environment."""
     if name == "TreeOfThoughts":
         return TreeOfThoughts, False
+    if name == "RAP":
+        from .rap import RAP
+
+        return RAP, False
     from .lats import LATS
 
     return LATS, True

@@ -10,6 +10,7 @@ from ..search import Rating
 from ..tasks import FreeText
 from .act import Act
 from .answer import Answer
+from .approve import Approve
 from .finish import closes
 from .judge import Judge
 from .plan import Plan
@@ -17,9 +18,10 @@ from .propose import Propose
 from .rate import MODES, Mode, Rate
 from .reflect import Reflect
 from .sampling import chosen
+from .world import World
 
 ROLES = ("propose", "rate", "answer", "reflect", "world")  # attributes; the roles that a program may have
-OURS = (Propose, Rate, Answer, Act, Judge, Reflect)
+OURS = (Propose, Rate, Answer, Act, Judge, Reflect, World, Approve)
 
 
 def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Module]:
@@ -50,6 +52,8 @@ def rating_of(program: Any, plan: Plan) -> Rating:
         return Rating(together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
     if isinstance(program.rate, Judge):
         return program.rate.rating()
+    if isinstance(program.rate, Approve):
+        return program.rate.rating(plan.samples)
     if isinstance(program.rate, Rate):
         return program.rate.rating(plan.samples, plan.join, plan.near)
     scale = plan.scale

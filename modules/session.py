@@ -82,7 +82,7 @@ class Session:
         root = task.initial(self.inputs)
         finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
-        acts = isinstance(task, EnvironmentTask)
+        acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
 
         def parse(state: Any, text: Any) -> Any:
             return stepping.parse(task, state, text)
@@ -94,18 +94,18 @@ class Session:
             plan.controller,
             root,
             parse=parse,
-            step=None if rewarded or acts else step,
+            step=None if rewarded or acts or dreams else step,
             rating=roles.rating_of(program, plan),
             budget=plan.limits,
             calls={
                 Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
                 Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate, each),
                 "cheap": each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate),
-                Step: task.calls if acts else rewarded,
+                Step: task.calls if acts else each if dreams else rewarded,
                 Reflect: each,
                 Answer: each + rewarded,
             },
-            retries={Propose: 1, Answer: 1, Rate: int(isinstance(program.rate, Judge))},
+            retries={Propose: 1, Answer: 1, Step: 1, Rate: int(isinstance(program.rate, Judge))},
             reflect=program.reflect is not None,
             transient=max(1, plan.retries),  # a refused temperature is always asked again
             root_key=task.key(root),

@@ -6,16 +6,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .act import Act
     from .answer import Answer
+    from .approve import Approve
     from .assess import Assess
     from .compare import Compare
     from .judge import Judge
+    from .predict import Predict
     from .propose import Propose
     from .rate import Rate
     from .rate_siblings import RateSiblings
     from .reflect import Reflect
     from .vote import Vote
 
-__all__ = ["Act", "Answer", "Assess", "Compare", "Judge", "Propose", "Rate", "RateSiblings", "Reflect", "Vote"]
+__all__ = [
+    "Act",
+    "Answer",
+    "Approve",
+    "Assess",
+    "Compare",
+    "Judge",
+    "Predict",
+    "Propose",
+    "Rate",
+    "RateSiblings",
+    "Reflect",
+    "Vote",
+]
 
 
 def __getattr__(name: str) -> Any:

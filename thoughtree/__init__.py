@@ -14,7 +14,8 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
-    from .modules import LATS
+    from .modules import LATS, RAP
+    from .tasks import Blocksworld
 
 __version__ = version("thoughtree")
 
@@ -23,8 +24,10 @@ __all__ = [
     "DFS",
     "LATS",
     "MCTS",
+    "RAP",
     "Beam",
     "BestFirst",
+    "Blocksworld",
     "Budget",
     "FreeText",
     "Game24",
@@ -44,8 +47,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name != "LATS":
+    if name not in ("LATS", "RAP", "Blocksworld"):  # loaded when they are asked for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .modules import LATS
+    from . import modules, tasks
 
-    return LATS
+    return getattr(tasks if name == "Blocksworld" else modules, name)

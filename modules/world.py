@@ -1,0 +1,53 @@
+"""The world model: what holds after an action, as a language model predicts it and the task's rules allow it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from .. import signatures
+from ..search.protocol import Illegal, Outcome, Stepped, Unread
+from . import reader as reading
+from .compose import compose
+
+
+class World(dspy.Module):
+    """One LM call that predicts the next state of a task whose states are sets of facts.
+
+    The task gives `predicted(state, action, facts)`, and may give `vocabulary` and `goal_share(state)`; its own
+    `rules`, `key` and `is_goal` then say what the prediction is worth.
+    """
+
+    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
+        super().__init__()
+        self.predict = dspy.Predict(compose(user, signatures.Predict, notes=notes))
+
+    def render(self, task: Any, state: Any, action: Any) -> dict[str, Any]:
+        return {"search_state": task.render(state), "search_action": task.show(action)}
+
+    def read(self, prediction: dspy.Prediction, task: Any, state: Any, action: Any, cut: bool = False) -> Outcome:
+        """Where the model says that `action` leads. Unread for a reply that contradicts itself or was cut off."""
+        vocabulary = getattr(task, "vocabulary", None)
+        said = reading.facts(prediction.next_state, state.facts, task.show(action), vocabulary=vocabulary, cut=cut)
+        if said.error is not None:
+            return Unread(f"{said.reason}: {prediction.next_state or ''}")
+        if not said.valid or said.state is None:
+            return Illegal(said.reason or "the world model says so")
+        new = task.predicted(state, action, said.state)
+        for rule in task.rules(new):
+            return Illegal(rule)
+        share = task.goal_share(new) if hasattr(task, "goal_share") else None
+        return Stepped(
+            new,
+            task.key(new),
+            solved=bool(task.is_goal(new)),
+            reward=share or 0.0,
+            observation={"observation": "", "feedback": None, "value": share},
+        )
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return self.predict(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        return await self.predict.acall(**inputs)

@@ -1,0 +1,147 @@
+"""RAP: planning in a world that a model predicts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import dspy
+import pytest
+
+import thoughtree
+from engines import Engine, lm
+from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal
+from thoughtree.search import DFS, NodeStatus, SearchStatus
+from thoughtree.tasks import BlocksworldState
+
+each = pytest.mark.parametrize(
+    ("concurrency", "driver"), [(c, d) for c in (1, 8) for d in ("threads", "asyncio")], ids=str
+)
+START = "on(red,blue), ontable(blue), ontable(green), clear(red), clear(green), handempty"
+GOAL = "on(blue,green)"
+PLAN = [
+    "unstack the red block from on top of the blue block",
+    "put down the red block",
+    "pick up the blue block",
+    "stack the blue block on top of the green block",
+]
+TASK = Blocksworld().for_inputs({"initial": START, "goal": GOAL})
+
+
+def state_of(inputs: dict[str, str]) -> BlocksworldState:
+    assert TASK.start is not None
+    return BlocksworldState(frozenset(inputs["search_state"].splitlines()), TASK.start.goal)
+
+
+def world(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+    """A model that knows Blocksworld, lists all legal actions, and approves of the plan's own steps."""
+    if "next_thoughts" in kind:
+        return {"next_thoughts": "\n".join(f"{i}. {m}" for i, m in enumerate(TASK.moves(state_of(inputs)), 1))}
+    if "next_state" in kind:
+        state = state_of(inputs)
+        action = TASK.parse(inputs["search_action"], state)
+        after = TASK.apply(state, action) if not isinstance(action, Illegal) else action
+        return {"next_state": f"ILLEGAL: {after.rule}" if isinstance(after, Illegal) else "\n".join(after.facts)}
+    good = inputs["search_path"].splitlines()[-1].split(". ", 1)[1] in PLAN
+    return {"step_reasoning": "r", "step_verdict": "yes" if good else "no"}
+
+
+def solve(program: RAP, engine: Engine, driver: str = "threads") -> Any:
+    inputs = {"initial": START, "goal": GOAL}
+    with dspy.context(lm=lm(engine)):
+        return asyncio.run(program.acall(**inputs)) if driver == "asyncio" else program(**inputs)
+
+
+@each
+@pytest.mark.parametrize("exploration", [0.5, 1.0])
+def test_the_plan_is_exactly_the_four_actions_in_order(concurrency: int, driver: str, exploration: float) -> None:
+    controller = MCTS(rollouts=10, branching=3, max_depth=6, exploration=exploration)
+    found = solve(RAP(task=Blocksworld(), controller=controller, concurrency=concurrency), Engine(world), driver)
+    assert found.plan.splitlines() == PLAN
+    assert found.search.path == PLAN
+    assert found.search.status is SearchStatus.SOLVED
+
+
+def test_names_of_the_predictors() -> None:
+    names = [name for name, _ in RAP(task=Blocksworld()).named_predictors()]
+    assert names == ["propose.predict", "world.predict", "rate.predict"]
+
+
+@pytest.mark.parametrize(
+    "controller", [DFS(max_depth=6), Beam(width=2, max_depth=6), BestFirst(max_depth=6)], ids=lambda c: type(c).__name__
+)
+def test_every_controller_runs_over_a_predicted_world(controller: Any) -> None:
+    found = solve(RAP(task=Blocksworld(), controller=controller), Engine(world))
+    assert found.plan.splitlines() == PLAN
+
+
+def told(text: str) -> Any:
+    """A world model that says `text` of every action."""
+    return lambda kind, inputs, n: {"next_state": text} if "next_state" in kind else world(kind, inputs, n)
+
+
+def test_what_the_model_calls_illegal_is_dropped_with_its_reason() -> None:
+    found = solve(RAP(task=Blocksworld()), Engine(told("ILLEGAL: the hand is tied")))
+    assert {node.status for node in found.search.tree if node.id} == {NodeStatus.ILLEGAL}
+    assert "the hand is tied" in next(iter(found.search.rules_broken()))
+    assert found.search.status is SearchStatus.FAILED
+
+
+def test_a_prediction_that_cannot_be_is_dropped_by_the_rules() -> None:
+    two_places = "on(red,blue)\non(red,green)\nontable(blue)\nontable(green)\nclear(red)\nhandempty"
+    found = solve(RAP(task=Blocksworld()), Engine(told(two_places)))
+    assert {node.status for node in found.search.tree if node.id} <= {NodeStatus.ILLEGAL, NodeStatus.FAILED}
+    assert found.search.status is SearchStatus.FAILED
+
+
+def test_an_unread_prediction_is_asked_once_more_and_then_fails_its_child() -> None:
+    engine = Engine(told("as you would expect"))
+    found = solve(RAP(task=Blocksworld(), controller=MCTS(rollouts=1)), engine)
+    children = [node for node in found.search.tree if node.id]
+    assert {node.status for node in children} == {NodeStatus.FAILED}
+    assert found.search.unread["step"] == 2 * len(children)
+
+
+def test_the_reward_joins_the_verdict_with_the_share_of_the_goal() -> None:
+    class Two(Blocksworld):
+        pass
+
+    def approves(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        return {"step_reasoning": "r", "step_verdict": "yes"} if "step_verdict" in kind else world(kind, inputs, n)
+
+    program = RAP(task=Two(), blend=0.25, controller=MCTS(rollouts=1, branching=1))
+    with dspy.context(lm=lm(Engine(approves))):
+        found = program(initial=START, goal="on(blue,green), ontable(green)")
+    assert found.search.tree[1].value == pytest.approx(0.75 * 1.0 + 0.25 * 0.5)
+
+
+def test_moves_of_the_task_need_no_proposer() -> None:
+    engine = Engine(world)
+    found = solve(RAP(task=Blocksworld(), propose="moves", controller=MCTS(rollouts=20)), engine)
+    assert found.plan.splitlines() == PLAN
+    assert "propose" not in found.search.spent_by
+
+
+def test_a_task_without_facts_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"predicted\(state, action, facts\)"):
+        RAP(task=thoughtree.Game24())
+
+
+def test_it_is_saved_and_loaded(tmp_path: Any) -> None:
+    path = tmp_path / "rap.json"
+    RAP(task=Blocksworld(style="words"), controller=MCTS(rollouts=4), blend=0.3, samples=2).save(path)
+    loaded = thoughtree.load(path)
+    assert (type(loaded), loaded.controller, loaded.plan.blend) == (RAP, MCTS(rollouts=4), 0.3)
+    assert loaded.task.style == "words"
+
+
+def test_a_run_is_resumed_from_its_journal(tmp_path: Any) -> None:
+    engine, path = Engine(world), tmp_path / "run.jsonl"
+    program = RAP(task=Blocksworld())
+    with dspy.context(lm=lm(engine)):
+        program(initial=START, goal=GOAL, config={"journal": path, "budget": 9})
+        found = program(initial=START, goal=GOAL, config={"journal": path})
+    once = Engine(world)
+    whole = solve(RAP(task=Blocksworld()), once)
+    assert found.search.path == whole.search.path == PLAN
+    assert len(engine.calls) == len(once.calls)
