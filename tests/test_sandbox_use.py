@@ -176,6 +176,14 @@ def test_strict_refuses_to_run_without_a_protection() -> None:
 
 
 @needs_linux
+def test_a_root_folder_that_cannot_be_filled_is_left_for_the_next_best() -> None:
+    """The whole root in itself: refused half-way, and nothing of the attempt is seen."""
+    result = sandbox(paths=("/",)).run("import os\nprint(os.listdir())\nopen('f', 'wb').write(bytes(2**21))")
+    assert (result.why, result.stdout) == (Why.END, "[]\n")
+    assert {**result.isolation.held, **result.isolation.lacking}["files"] != "a root folder of its own"
+
+
+@needs_linux
 def test_a_system_that_refuses_namespaces() -> None:
     """Not switched off, but refused by the kernel: a program runs, and the result says why it was kept otherwise."""
     script = """
@@ -244,13 +252,16 @@ def test_no_interpreter_is_a_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 @needs_linux
-def test_an_interrupt_ends_the_run() -> None:
-    """Ctrl-C in the host, while a program runs."""
+def test_an_interrupt_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ctrl-C in the host, while a program runs. The folder for temporary ones stays as it was."""
     token = _token()
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     threading.Thread(target=_interrupt_when_running, args=(token,)).start()
     with pytest.raises(KeyboardInterrupt):
         sandbox().run(_sleeps(token))
     assert _running(token) == []
+    assert (list(tmp_path.iterdir()), tmp_path.stat().st_mode & 0o7777) == ([], 0o1777)
 
 
 @needs_linux

@@ -13,7 +13,7 @@ READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 
 
 INTERRUPT, CHILD = 2, 17  # signals
 
-_MOVE = 0x2000
+_MOVE, _DETACH = 0x2000, 2
 _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = -100, 0x8000, 442
 _DEATH_SIGNAL, _DUMPABLE, _SECCOMP, _SUBREAPER, _NO_NEW_PRIVILEGES = 1, 4, 22, 36, 38
 _FILTER = 2
@@ -75,6 +75,10 @@ def unshare(flags: int) -> None:
 def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
     encoded = [os.fsencode(text) if text is not None else None for text in (source, target, kind, options)]
     _call("mount", *encoded[:3], flags, encoded[3])
+
+
+def unmount(target: str) -> None:
+    _call("umount2", os.fsencode(target), _DETACH)
 
 
 def make_read_only(target: str) -> None:

@@ -39,15 +39,23 @@ def enter(folder: str, paths: Iterable[str], file_bytes: int) -> str:
     work = next(path for path in WORK if not any((known + "/").startswith(path + "/") for known in shown))
     linux.mount("none", "/", flags=linux.RECURSIVE | linux.PRIVATE)
     _memory(folder, "mode=755,size=1m")
-    for path in (*shown, *filter(os.path.exists, DEVICES)):
-        _show(path, folder)
-    for made in (work, "/dev/shm"):
-        os.makedirs(folder + made, exist_ok=True)
-    _read_only(folder, shown)
-    _memory(folder + work, f"mode=1777,size={file_bytes},nr_inodes={MOST_FILES}")
-    _memory(folder + "/dev/shm", "mode=1777,size=1m,nr_inodes=64")
-    linux.make_root(folder)
+    try:
+        _fill(folder, shown, work, file_bytes)
+        linux.make_root(folder)
+    except OSError:
+        linux.unmount(folder)  # it may be needed as it was
+        raise
     return work
+
+
+def _fill(root: str, shown: list[str], work: str, file_bytes: int) -> None:
+    for path in (*shown, *filter(os.path.exists, DEVICES)):
+        _show(path, root)
+    for made in (work, "/dev/shm"):
+        os.makedirs(root + made, exist_ok=True)
+    _read_only(root, shown)
+    _memory(root + work, f"mode=1777,size={file_bytes},nr_inodes={MOST_FILES}")
+    _memory(root + "/dev/shm", "mode=1777,size=1m,nr_inodes=64")
 
 
 def _memory(folder: str, options: str) -> None:
