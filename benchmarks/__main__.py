@@ -29,6 +29,8 @@ BENCHMARKS = {
     "gpt4like": ("puzzles solved, and calls, under noise as GPT-4's", True),
     "lies": ("a proposer that gets 30 % of its sums wrong", True),
     "replay": ("GPT-4's recorded beam search, step by step", True),
+    "blocksworld": ("planning in code: a perfect guide, A*, goals left", True),
+    "crosswords": ("GPT-4's recorded depth-first search on mini crosswords", True),
     "checked": ("GPT-4's recorded replies, with the checks in code on", True),
     "humaneval": ("which recorded program to hand in, from visible tests and agreement", True),
 }
