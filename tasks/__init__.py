@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .blocksworld import Blocksworld, BlocksworldState
     from .blocksworld_environment import BlocksworldEnvironment, LiveBlocksworld
     from .blocksworld_move import BlockMove
+    from .crosswords import Crosswords, CrosswordsState
+    from .crosswords_fill import Fill
     from .hidden_tests import hidden_metric, passes
     from .programming import Programming
     from .programming_examples import PROGRAMMING_EXAMPLES
@@ -24,6 +26,9 @@ _FILES = {
     "Blocksworld": "blocksworld",
     "BlocksworldEnvironment": "blocksworld_environment",
     "BlocksworldState": "blocksworld",
+    "Crosswords": "crosswords",
+    "CrosswordsState": "crosswords",
+    "Fill": "crosswords_fill",
     "LiveBlocksworld": "blocksworld_environment",
     "PROGRAMMING_EXAMPLES": "programming_examples",
     "Programming": "programming",
@@ -39,6 +44,9 @@ __all__ = [
     "Blocksworld",
     "BlocksworldEnvironment",
     "BlocksworldState",
+    "Crosswords",
+    "CrosswordsState",
+    "Fill",
     "FreeText",
     "Game24",
     "Game24State",
