@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:9} {about}" for name, (about, _) in BENCHMARKS.items())
+    width = max(map(len, BENCHMARKS))
+    listed = "\n".join(f"  {name:{width}} {about}" for name, (about, _) in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=f"benchmarks:\n{listed}",
