@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thoughtree.search import Beam, BestFirst, Rating
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 from thoughtree.tasks import Game24
 
 from .controls import exhaustive, random_order

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from thoughtree.search import Outcome, Propose, Proposed, Rate, Rated, Rating, Request, Search, Tree, run
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 from thoughtree.tasks import Game24, Game24State, stepping
 
 from .checker import proves

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from thoughtree.search import DFS, Beam, BestFirst, Rating
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 
 from .controls import exhaustive, perfect_proposer, random_order
 from .data import Puzzle, papers_puzzles

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from thoughtree.search import DFS, Beam, BestFirst, Illegal
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 from thoughtree.tasks import Game24, Game24State, Move
 from thoughtree.tasks.arithmetic import combine
 from thoughtree.tasks.notation import Number, read_number

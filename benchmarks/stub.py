@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from thoughtree.search import DFS, Beam, BestFirst
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 
 from .controls import exhaustive, perfect_proposer, random_order
 from .data import Puzzle, lines, papers_puzzles

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import dspy
 
 from thoughtree import Game24, TreeOfThoughts
-from thoughtree.search.search import Controller
+from thoughtree.search.controller import Controller
 from thoughtree.tasks import Game24State
 from thoughtree.tasks.notation import read_number
 from thoughtree.testing import RuleLM

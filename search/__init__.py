@@ -8,6 +8,7 @@ from .beam import Beam
 from .best_first import BestFirst
 from .budget import Budget, Ended, SearchStatus
 from .codec import Codec
+from .controller import Controller, Routine
 from .dfs import DFS
 from .expand import expand
 from .journal import Journal, JournalError
@@ -37,8 +38,9 @@ from .protocol import (
 from .pump import Event
 from .rating import Rating
 from .result import SearchResult
+from .roles import ProtocolError
 from .run import run
-from .search import Controller, ProtocolError, Routine, Search
+from .search import Search
 from .stopping import Stop
 from .threads import drive
 from .tree import Node, NodeStatus, Tree

@@ -8,11 +8,11 @@ from random import Random
 
 from .best import best_of_deepest, best_seen, candidates
 from .budget import Ended
+from .controller import Routine
 from .knobs import Knobs, knob
 from .policy import Bounds
 from .rating import Rating
 from .rollout import DEAD, Rollouts
-from .search import Routine
 from .tree import FAILED, TERMINAL, A, Node, S, Tree
 
 PRIOR = 0.5  # both parameters of the Beta prior

@@ -9,11 +9,11 @@ from typing import Literal
 
 from .best import best_of_deepest, best_seen
 from .budget import Ended
+from .controller import Routine
 from .expand import expand
 from .knobs import Knobs, knob
 from .order import prune, ranked, sampled, value
 from .rating import Rating
-from .search import Routine
 from .tree import PRUNED, A, Node, S, Tree
 
 

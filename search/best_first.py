@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from .best import best_of_deepest, best_seen
 from .budget import Ended
+from .controller import Routine
 from .expand import expand
 from .knobs import Knobs, knob
 from .order import prune, ranked, value
 from .rating import Rating
-from .search import Routine
 from .tree import PRUNED, A, Node, S, Tree
 
 

@@ -8,12 +8,12 @@ from random import Random
 
 from .best import best_of_deepest
 from .budget import Ended
+from .controller import Routine
 from .expand import Steps, expand
 from .knobs import Knobs, knob
 from .order import prune, ranked
 from .protocol import Propose, Step
 from .rating import Rating
-from .search import Routine
 from .tree import OPEN, UNJUDGED, A, Node, S, Tree
 
 

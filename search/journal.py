@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from .codec import Codec
 from .protocol import Ask, Refused, Reply, Request
-from .search import ProtocolError, check_answer
+from .roles import ProtocolError, check_answer
 
 FORMAT = "thoughtree.journal/1"
 TELLING = ("versions", "written")  # header entries that say something, and need not be the same on resume

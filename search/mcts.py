@@ -9,12 +9,12 @@ from typing import Literal
 
 from .best import best_of_deepest, best_seen, candidates
 from .budget import Ended
+from .controller import Routine
 from .knobs import Knobs, knob
 from .order import value
 from .policy import Bounds
 from .rating import Rating
 from .rollout import Rollouts
-from .search import Routine
 from .tree import DUPLICATE, FAILED, ILLEGAL, PRUNED, A, Node, S, Tree
 
 DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)

@@ -9,14 +9,14 @@ depend on the order of the replies.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, Generic, Protocol, TypeAlias
+from typing import Any, Generic
 
+from .batch import Batch, Item, at_most, backoff, samples
 from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
-from .grow import CodeStep, Grower, Landings, ParseAction
+from .controller import Controller, Routine
+from .grow import CodeStep, Grower, ParseAction
 from .protocol import (
     FREE,
     ONE_CALL,
@@ -24,44 +24,22 @@ from .protocol import (
     Answered,
     Ask,
     Failed,
-    Illegal,
     Outcome,
     Propose,
     Proposed,
     Rate,
     Rated,
     Reflect,
-    Reflected,
     Refused,
     Request,
-    Step,
-    Stepped,
     Unread,
     Usage,
 )
 from .rating import Rating
 from .result import SearchResult
+from .roles import ROLES, ProtocolError, check_answer
 from .tree import DUPLICATE, FAILED, SOLVED, A, Node, S, Tree
 
-# A routine yields a batch of requests and is resumed once all are answered and applied. It may return why the
-# search ends with it; None: the next routine goes on, and after the last one the search is searched out.
-Routine: TypeAlias = Generator[Sequence[Request], None, Ended | None]
-
-ANSWERS: dict[type[Request], tuple[type[Outcome], ...]] = {
-    Propose: (Proposed, Unread, Failed, Refused),
-    Step: (Stepped, Illegal, Unread, Failed, Refused),
-    Rate: (Rated, Unread, Failed, Refused),
-    Reflect: (Reflected, Unread, Failed, Refused),
-    Answer: (Answered, Unread, Failed, Refused),
-}
-ROLES: dict[type[Request], str] = {
-    Propose: "propose",
-    Step: "step",
-    Rate: "rate",
-    Reflect: "reflect",
-    Answer: "answer",
-}
-LATER = 60.0  # seconds: the longest that a retry waits of its own
 # The ends after which there is still a call to give: a purse, a clock or a person did not say stop.
 MAY_CLOSE = (
     Ended.GOAL,
@@ -72,68 +50,6 @@ MAY_CLOSE = (
     Ended.CALLS,
     Ended.NODES,
 )
-
-
-class Controller(Protocol):
-    """A frozen recipe. Holds knobs only; all run state lives in the tree and in the routines.
-
-    dedupe: drop repeated actions and states. stop: "first" lets a goal end the search before the rest of its
-    batch is told. must_verify: without a verified solution the search has failed.
-    """
-
-    @property
-    def dedupe(self) -> bool: ...
-
-    @property
-    def stop(self) -> str: ...
-
-    @property
-    def must_verify(self) -> bool: ...
-
-    def routines(self, tree: Tree[Any, Any], rating: Rating, rng: Random) -> Iterator[Routine]: ...
-
-    def choose(self, tree: Tree[Any, Any]) -> Node[Any, Any]:
-        """The node to give back when nothing was verified."""
-        ...
-
-
-class ProtocolError(Exception):
-    """A reply that answers nothing, or answers the wrong kind of request."""
-
-
-def check_answer(request: Request, outcome: Outcome) -> None:
-    """Raise ProtocolError for an outcome that does not answer the request."""
-    if type(outcome) in ANSWERS[type(request)] and not (
-        type(outcome) is Rated and len(outcome.values) != len(request.nodes)  # type: ignore[union-attr]
-    ):
-        return
-    raise ProtocolError(f"{outcome!r} does not answer {request!r}")
-
-
-@dataclass(slots=True, eq=False)
-class _Item:
-    request: Request
-    batches: list[_Batch]
-    attempt: int = 0
-    outcome: Outcome | None = None
-    landings: Landings | None = None
-    applied: bool = False
-
-    def ends(self) -> bool:
-        """Whether this reply, applied, would end the search."""
-        if self.landings is not None:
-            return any(type(x) is Stepped and (x.solved or x.claimed) for _, x in self.landings)
-        found = self.outcome
-        if type(found) is Stepped:
-            return found.solved or found.claimed
-        return type(found) is Answered and found.verified
-
-
-@dataclass(slots=True, eq=False)
-class _Batch:
-    routine: Routine
-    items: list[_Item] = field(default_factory=list[_Item])
-    missing: int = 0
 
 
 class Search(Generic[S, A]):
@@ -206,10 +122,10 @@ class Search(Generic[S, A]):
             most = 1
         self._at_once = most
         self._live: list[Routine] = []
-        self._batches: dict[_Batch, None] = {}  # issued, not yet applied in full
+        self._batches: dict[Batch, None] = {}  # issued, not yet applied in full
         self._outbox: deque[Ask] = deque()
-        self._open: dict[int, _Item] = {}  # issued, not yet told
-        self._shared: dict[Request, _Item] = {}  # issued, not yet applied: identical requests share one
+        self._open: dict[int, Item] = {}  # issued, not yet told
+        self._shared: dict[Request, Item] = {}  # issued, not yet applied: identical requests share one
         self._reserved = self._next_id = 0
         self._refused: Ended | None = None  # the ceiling that refused a request: nothing new starts
         self._short: Ended | None = None  # the ceiling that refused a retry: nothing new that costs a call starts
@@ -274,7 +190,7 @@ class Search(Generic[S, A]):
         if type(outcome) is Rated and outcome.clamped:
             self.clamped += outcome.clamped
         if type(outcome) is Proposed:
-            outcome = _at_most(outcome, request.n)  # type: ignore[union-attr]
+            outcome = at_most(outcome, request.n)  # type: ignore[union-attr]
         item.outcome = outcome
         if type(outcome) is Proposed:
             item.landings = self._grower.landings(request.node, outcome.actions)  # type: ignore[union-attr]
@@ -325,7 +241,7 @@ class Search(Generic[S, A]):
             self._refused = self._refused or Ended(outcome.why)
             self._fill()
 
-    def _again(self, item: _Item, kind: type[Request], outcome: Unread | Failed) -> bool:
+    def _again(self, item: Item, kind: type[Request], outcome: Unread | Failed) -> bool:
         """Re-ask, if this kind may be re-asked once more and the budget allows."""
         if isinstance(outcome, Failed):
             most = self._transient if outcome.transient and not outcome.fatal else 0
@@ -340,10 +256,10 @@ class Search(Generic[S, A]):
             self._short = self._short or why
             return False
         item.attempt += 1
-        self._hand_out(item, _backoff(outcome, item.attempt) if isinstance(outcome, Failed) else 0.0)
+        self._hand_out(item, backoff(outcome, item.attempt) if isinstance(outcome, Failed) else 0.0)
         return True
 
-    def _settle(self, item: _Item) -> None:
+    def _settle(self, item: Item) -> None:
         if self._eager and item.ends():  # a goal does not wait for the rest of its batch
             for batch in item.batches:
                 self._apply(batch)
@@ -355,7 +271,7 @@ class Search(Generic[S, A]):
                 self._resume(batch.routine)
         self._fill()
 
-    def _apply(self, batch: _Batch) -> None:
+    def _apply(self, batch: Batch) -> None:
         """Apply what was told of `batch`, in its order."""
         grower = self._grower
         for item in batch.items:
@@ -405,7 +321,7 @@ class Search(Generic[S, A]):
         request = Answer(best.id)
         if self._over(request):
             return False
-        self._hand_out(_Item(request, []))
+        self._hand_out(Item(request, []))
         return True
 
     def _close(self, outcome: Outcome) -> None:
@@ -480,19 +396,19 @@ class Search(Generic[S, A]):
             if self.status is not SearchStatus.RUNNING:
                 return
 
-    def _issue(self, routine: Routine, requests: Sequence[Request]) -> _Batch:
-        batch = _Batch(routine)
+    def _issue(self, routine: Routine, requests: Sequence[Request]) -> Batch:
+        batch = Batch(routine)
         self._batches[batch] = None
         if not self._reflects:
             requests = [request for request in requests if type(request) is not Reflect]
-        for request in _samples(requests) if self._sampled else requests:
+        for request in samples(requests) if self._sampled else requests:
             item = self._shared.get(request)
             if item is None:
                 self._refused = self._refused or self._over(request)
                 if self._refused:
                     batch.missing = 1  # never complete: the routine is closed when the last reply is in
                     break
-                item = self._shared[request] = _Item(request, [batch])
+                item = self._shared[request] = Item(request, [batch])
                 self._hand_out(item)
             else:
                 item.batches.append(batch)
@@ -514,33 +430,8 @@ class Search(Generic[S, A]):
         calls = self.price(request)
         return self._short or self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
 
-    def _hand_out(self, item: _Item, delay: float = 0.0) -> None:
+    def _hand_out(self, item: Item, delay: float = 0.0) -> None:
         self._open[self._next_id] = item
         self._reserved += self.price(item.request)
         self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
         self._next_id += 1
-
-
-def _backoff(failed: Failed, attempt: int) -> float:
-    """Seconds before this attempt: what the provider said, else half a second, doubled each time."""
-    wait = failed.retry_after
-    if wait is None or not isfinite(wait):
-        return min(2.0**attempt / 4, LATER)
-    return max(0.0, wait)
-
-
-def _at_most(proposed: Proposed, n: int | None) -> Proposed:
-    """The first `n` proposals: the branching that was asked for is the one that an estimate counts on."""
-    if n is None or len(proposed.actions) <= n:
-        return proposed
-    return Proposed(proposed.actions[:n], None if proposed.priors is None else proposed.priors[:n])
-
-
-def _samples(requests: Sequence[Request]) -> Iterator[Request]:
-    """Each proposal of n as n proposals of one."""
-    for request in requests:
-        if isinstance(request, Propose) and request.n is not None and request.n > 1:
-            for i in range(request.n):
-                yield Propose(request.node, 1, request.sample * request.n + i, request.lessons)
-        else:
-            yield request

@@ -31,7 +31,7 @@ from thoughtree.search import (
     Unread,
     run,
 )
-from thoughtree.search.search import ROLES
+from thoughtree.search.roles import ROLES
 
 
 class Digits:
