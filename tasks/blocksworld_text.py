@@ -10,9 +10,12 @@ from .blocksworld_facts import ARITY, blocks_of, completed, fact, parts, places,
 from .blocksworld_words import NAME, Said, Statement
 from .blocksworld_words import said as said_in_words
 
-_PREDICATE = r"on[-_]?table|on|clear|holding|hand[-_]?empty|arm[-_]?empty"
+_PREDICATE = r"on[-_]?table|on|clear|holding|in[-_]?hand|held|(?:hand|arm|gripper)[-_]?empty"
+_NAMED = {"inhand": "holding", "held": "holding", "armempty": "handempty", "gripperempty": "handempty"}
+_TABLE = ("table", "floor", "ground")
+_NO_BLOCK = (*_TABLE, "the", "top", "it")
 _FORMAL = re.compile(
-    rf"(?P<no>\(\s*not\s*|\bnot\s+|[¬~]\s*)?"
+    rf"(?P<no>\(\s*not\s*|\b(?:not|no longer)\s+|[¬~!]\s*)?"
     rf"(?:(?<![\w-])(?P<call>{_PREDICATE})\s*\(\s*(?P<arguments>{NAME}(?:\s*,\s*{NAME})*)?\s*\)"
     rf"|\(\s*(?P<list>{_PREDICATE})(?P<names>(?:\s+{NAME}){{0,3}})\s*\))(?(no)\s*\)?)"
     rf"|(?P<bare>(?<![^\n,;])[ \t]*(?P<word>{_PREDICATE})(?P<plain>(?:[ \t]+{NAME}){{0,2}})[ \t]*(?![^\n,;.]))",
@@ -31,9 +34,12 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
     formal: list[Statement] = []
 
     def take(match: re.Match[str]) -> str:
-        predicate = re.sub("[-_]", "", match["call"] or match["list"] or match["word"]).replace("arm", "hand")
+        predicate = re.sub("[-_]", "", match["call"] or match["list"] or match["word"])
+        predicate = _NAMED.get(predicate, predicate)
         names = re.findall(NAME, match["arguments"] or match["names"] or match["plain"] or "")
-        if len(names) != ARITY[predicate] or (match["bare"] and "table" in names):
+        if predicate == "on" and len(names) == 2 and names[1] in _TABLE and names[0] not in _NO_BLOCK:
+            predicate, names = "ontable", names[:1]
+        if len(names) != ARITY[predicate] or any(name in _NO_BLOCK for name in names):
             return match[0]
         formal.append(Statement(fact(predicate, *names), match["no"] is None))
         return ";"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .blocksworld_facts import fact
 
 NAME = r"[a-z0-9][a-z0-9_-]{0,40}"
+_NAME = re.compile(NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ _SPELLINGS = tuple(
         (r"NOT ON +TABLE", "NOT ON TABLE"),
         (r"(?:all|every|each)(?: of)?(?: the)? (?:blocks?|cubes?)", "EVERY"),
         (r"both|all|each|they(?: both)?", "THEY"),
+        (r"which", "WHICH"),
         (rf"{_MOVED}(?:on(?: the)? top(?: of)?|onto|upon|atop|above|on)", "ON"),
         (r"under(?:neath)?|beneath|below|supports?|supporting", "UNDER"),
         (r"in +HAND|held(?: by +HAND)?|in (?:my |the )?possession", "INHAND"),
@@ -76,7 +78,7 @@ _SPELLINGS = tuple(
 _MEANINGLESS = """
     the a an or of is are be being been am that this there as in with its it their my our by one ones
     block blocks cube cubes state states fact facts initial initially current currently condition conditions goals
-    so also then still remain remains stay stays top directly go goes going where which new updated resulting
+    so also then still remain remains stay stays top directly go goes going where new updated resulting
     following at s will need needs moved placed
     init define problem domain objects
 """
@@ -101,11 +103,16 @@ def spelled(text: str, blocks: Collection[str] | None) -> list[str]:
         text = (single or re.compile(rf"(?<![\w<-]){re.escape(name)}(?![\w>-])")).sub(f"<{name}>", text)
     for pattern, token in _SPELLINGS:
         text = pattern.sub(token, text)
-    tokens = [token for token in _TOKEN.findall(text) if token not in _FILLERS]
-    word = re.compile(NAME)
-    if blocks is None:
-        return [f"<{token}>" if word.fullmatch(token) else token for token in tokens]
-    return [token for token in tokens if not word.fullmatch(token)]
+    tokens, last = [], ""
+    for token in _TOKEN.findall(text):
+        if token in _FILLERS:
+            continue
+        if _NAME.fullmatch(token):  # a word of no other meaning
+            token = f"<{token}>" if blocks is None else ""
+        token = last if token == "WHICH" else token  # the block named last
+        last = token if token.startswith("<") else last
+        tokens += [token] if token else []
+    return tokens
 
 
 # -- what is said in it
@@ -124,7 +131,7 @@ _STATEMENT = re.compile(
             rf"(?P<n8>{_NO})HAND (?:: )?(?P<n6>{_NO})(?P<empty>EMPTY|CLEAR)|EMPTY (?P<empty2>HAND)",
             rf"(?:ON )?TABLE : (?P<listed>{_SEVERAL})",
             rf"(?:CLEAR :|(?<![^.;\n] )CLEAR) (?P<cleared>{_SEVERAL})",
-            rf"(?:(?:THEY )?(?P<who>{_SEVERAL}) (?:, |& )*|(?P<whom>THEY|EVERY) )?(?P<n7>{_NO})"
+            rf"(?:(?:THEY )?(?P<who>{_SEVERAL}) (?:PAST |, |& )*|(?P<whom>THEY|EVERY) )?(?P<n7>{_NO})"
             rf"(?:(?P<lies>(?:ON |(?<=NOW ))TABLE)|ON (?P<under>{_ONE})|UNDER (?P<over>{_ONE})"
             rf"|(?P<open>CLEAR|EMPTY|(?:HOLD )?NOTHING ON(?! <| TABLE))|(?P<taken>INHAND))",
         )
@@ -143,7 +150,7 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
     tokens = " ".join(spelled(_AFTER.sub(" ", text), blocks))
     if blocks is not None:
         tokens = _SUPPOSED.sub("", tokens)
-    tokens = re.sub(r" {2,}", " ", _PAST.sub("", tokens.replace("MAYBE", "")))
+    tokens = re.sub(r" {2,}", " ", _PAST.sub("PAST ", tokens.replace("MAYBE", "")))
     statements: list[Statement] = []
     unread: list[str] = []
     of_clause: list[str] = []  # whom the last clause is about
@@ -191,7 +198,7 @@ def _facts(match: re.Match[str], subjects: list[str]) -> Iterator[str]:
             yield fact("holding", block)
 
 
-_ALONE = ("NOW", "NOT", "HAND", "THEY")  # tokens that need no fact beside them
+_ALONE = ("NOW", "NOT", "PAST", "HAND", "THEY")  # tokens that need no fact beside them
 
 
 def _left(tokens: str) -> list[str]:

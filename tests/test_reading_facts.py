@@ -41,6 +41,9 @@ def read(reply, before=BEFORE, action=ACTION, **more):
         "(holding amber) (clear coral) (ontable coral) (ontable jade) (clear jade)",
         "(and (holding amber) (clear coral) (on-table coral) (on-table jade) (clear jade))",
         "Holding(Amber). Clear(Coral). OnTable(Coral). OnTable(Jade). Clear(Jade).",
+        "holding(amber)\nclear(coral)\non(coral,table)\non(jade, table)\nclear(jade)\n!on(amber,coral)",
+        "in_hand(amber) clear(coral) on_table(coral) (on jade table) clear(jade)",
+        f"The state after unstacking the amber block:\n{LISTED}",
         "holding amber\nclear coral\nontable coral\nontable jade\nclear jade",
         f"```\n{LISTED}\n```",
         "| fact |\n|---|\n| holding(amber) |\n| clear(coral) |\n| ontable(coral) |\n| ontable(jade) |\n| clear(jade) |",
@@ -64,6 +67,8 @@ def test_all_facts_in_formal_notation(reply):
         "* the jade block is on the table\n* the jade block is clear",
         "The amber block is in the hand, the coral block is clear, the jade block is clear, the coral block is on the "
         "table, and the jade block is on the table.",
+        "The hand is holding amber, which was on coral, which is on the table and is clear. Jade is on the table and "
+        "is clear.",
         "I am holding the amber block. The coral and jade blocks are clear. Both coral and jade are on the table.",
         "The coral block is on the table, the jade block is on the table, both are clear, and I'm holding amber.",
         "The amber block is being held by the hand. Nothing is on the coral block and nothing is on the jade block. "
@@ -393,6 +398,8 @@ def test_without_a_vocabulary_verdicts_are_read_as_well():
     assert reading.facts("door closed\nlamp on\nkey on hook", ROOM).noop
     assert reading.facts("door open\nlamp on\nGoal met: yes", ROOM).done is True
     assert reading.facts("door open", ROOM).state == {"door open"}
+    assert reading.facts("door open\ngoal met", ROOM) == reading.Predicted(True, {"door open", "goal met"}, done=True)
+    assert reading.facts("the twig breaks\ndoor open", ROOM).state == {"the twig breaks", "door open"}
 
 
 # -- numbers

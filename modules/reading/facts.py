@@ -60,7 +60,7 @@ def facts(
             read = entries(value, before, vocabulary)
             if read.statements or read.removed or read.illegal or read.unchanged:
                 return _of_object(read, before, vocabulary, cut or not whole)
-    done, said = verdict.goal(said)
+    done, said = verdict.goal(said, keep=not vocabulary.names(before))
     part = predicted(said, action)
     return _of_text(said, part, before, vocabulary, cut, done)
 

@@ -94,8 +94,8 @@ def _without_flags(value: dict[str, Value], found: Entries) -> dict[str, Value]:
             bad = bool(said) and flag is not False and str(said).strip().lower() not in ("none", "null", "")
         elif key in _STATUS and isinstance(said, str):
             bad = flag is False
-        elif key in _DONE and flag is not None:
-            found.done, bad = flag, False
+        elif key in _DONE and not isinstance(said, list | dict):
+            found.done, bad = flag if found.done is None else found.done, False
         elif key in _UNCHANGED and flag is False:
             found.unchanged, bad = True, False
         elif key in _REASON or key in _OTHER:

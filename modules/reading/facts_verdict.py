@@ -9,7 +9,8 @@ _BAD = r"(?:illegal|invalid|not (?:a )?(?:legal|valid|allowed|possible|permitted
 _VERDICT = re.compile(
     rf"\A\W{{0,6}}(?:the )?(?:(?:answer|result|output|verdict|state|action|move)\W{{1,3}})?(?:is )?{_BAD}\b"
     rf"|\b{_ACTION}\b[^.;\n]{{0,60}}?\b(?:is|are|was|would be|be|seems|'s)\s(?:therefore |thus |an? |simply )?{_BAD}\b"
-    rf"|^\W{{0,4}}(?:ILLEGAL|INVALID)\b|\b(?:violates|breaks)\b|\bn[o']t (?:a )?(?:legal|valid)\b"
+    rf"|^\W{{0,4}}(?:ILLEGAL|INVALID)\b|\bn[o']t (?:a )?(?:legal|valid)\b"
+    r"|\b(?:violates|breaks) (?:a|an|any|the|this) (?:\w+ )?(?:rule|constraint|precondition)"
     rf"|\bpreconditions?\b[^.\n]{{0,30}}\b(?:not|fails?|isn['’]t|aren['’]t|unmet|violated)\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -70,11 +71,15 @@ def rest_unchanged(text: str) -> bool:
     )
 
 
-def goal(text: str) -> tuple[bool | None, str]:
-    """(whether the text says that the goal is met, the text without that)."""
+def goal(text: str, keep: bool = False) -> tuple[bool | None, str]:
+    """(whether the text says that the goal is met, the text without that).
+
+    keep: `goal met` without a yes or no stays, since in this world it may be a fact.
+    """
     found = list(_GOAL.finditer(text))
     if not found:
         return None, text
     last = found[-1]
     answer = (last["answer"] or "yes").lower() in ("yes", "true")
-    return answer is (last["no1"] is None), _GOAL.sub(" ", text)
+    rest = _GOAL.sub(lambda said: said[0] if keep and not said["answer"] else " ", text)
+    return answer is (last["no1"] is None), rest
