@@ -88,17 +88,23 @@ class _Sampled(Rollouts[S, A]):
             down = [c for c in children if not c.closed]
             if not down:
                 break
-            new = self._belief([c.value or 0.0 for c in children])
-            if new >= self._belief([v for c in children for v in below(self.tree, c)]):
+            new = self._belief(len(children), sum(c.value or 0.0 for c in children))
+            if new >= self._belief(sum(c.visits for c in children), sum(c.total for c in children)):
                 break
-            node = max(down, key=lambda c: self._belief(below(self.tree, c)))
+            node = max(down, key=lambda c: self._belief(c.visits, c.total))
             path.append(node)
         return path
 
-    def _belief(self, values: list[float]) -> float:
-        """One draw from Beta(0.5 + sum r, 0.5 + sum (1 - r))."""
-        normal = [self.bounds.normal(v) for v in values]
-        return self.rng.betavariate(PRIOR + sum(normal), PRIOR + sum(1.0 - v for v in normal))
+    def comes_again(self, node: Node[S, A]) -> bool:
+        return True
+
+    def _belief(self, n: int, total: float) -> float:
+        """One draw from Beta(0.5 + sum r, 0.5 + sum (1 - r)), r being `n` values of that total, brought to 0..1.
+
+        Each rated node is backed up once, so a node's visits and total are those of its own value and all below.
+        """
+        gained = n * self.bounds.normal(total / n) if n else 0.0
+        return self.rng.betavariate(PRIOR + gained, PRIOR + n - gained)
 
     def _settle(self, node: Node[S, A]) -> None:
         """A parent of spent children is not spent: it may get another one."""
@@ -106,15 +112,3 @@ class _Sampled(Rollouts[S, A]):
 
     def _close_if_spent(self, leaf: Node[S, A]) -> None:
         leaf.closed = leaf.depth >= self.recipe.max_depth or leaf.status is FAILED
-
-
-def below(tree: Tree[S, A], node: Node[S, A]) -> list[float]:
-    """The values of `node` and of all nodes under it."""
-    found: list[float] = []
-    stack = [node]
-    while stack:
-        at = stack.pop()
-        if at.value is not None and at.status not in DEAD:
-            found.append(at.value)
-        stack.extend(tree.children(at))
-    return found

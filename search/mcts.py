@@ -94,11 +94,10 @@ class MCTS(Knobs):
         return run.tree.root.closed and not run.may_reroot()
 
     def _tired(self, run: Rollouts[S, A], done: int) -> bool:
-        """No better value in the last `patience` rollouts, of those that have ended."""
+        """Did none of the last `patience` rollouts come to a better value than those before?"""
         if self.patience is None or done <= self.patience:
             return False
-        values = [-1e308 if log.value is None else log.value for log in run.logs]
-        return max(values[-self.patience :], default=0.0) <= max(values[: -self.patience], default=-1e308)
+        return not any(log is run.best for log in run.logs[-self.patience :])
 
     def why_over(self, tree: Tree[S, A]) -> Ended:
         """Why no rollout follows, once the last one has ended."""

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 from .tree import EXPANDED, A, Node, S, Tree
 
 Backup: TypeAlias = Literal["mean", "max", "discounted"]
-Score: TypeAlias = Callable[[Node[Any, Any], Node[Any, Any]], float]
+Siblings: TypeAlias = Sequence[Node[Any, Any]]
+Scores: TypeAlias = Callable[[Node[Any, Any], Siblings], list[float]]  # of children of that parent
 
 
 class Bounds:
@@ -29,50 +30,75 @@ class Bounds:
     def normal(self, value: float) -> float:
         """`value` between 0 and 1; 0.5 while all values are equal."""
         span = self.high - self.low
-        return min(1.0, max(0.0, (value - self.low) / span)) if 0 < span < inf else 0.5
+        if not 0 < span < inf:
+            return 0.5
+        share = (value - self.low) / span
+        return 0.0 if share < 0 else 1.0 if share > 1 else share
 
 
-def exploitation(node: Node[Any, Any], bounds: Bounds, backup: Backup) -> float:
-    """Q in 0..1. Each rollout in flight below counts as one that returned the least (virtual loss)."""
-    q = bounds.normal(node.peak if backup == "max" else node.total / node.visits)
-    return q if not node.virtual else q * node.visits / (node.visits + node.virtual)
+def exploitation(nodes: Siblings, bounds: Bounds, backup: Backup, unvisited: float) -> list[float]:
+    """Q of each in 0..1. Each rollout in flight below counts as one that returned the least (virtual loss)."""
+    found: list[float] = []
+    for node in nodes:
+        visits = node.visits
+        if not visits:
+            found.append(unvisited)
+            continue
+        q = bounds.normal(node.peak if backup == "max" else node.total / visits)
+        found.append(q * visits / (visits + node.virtual) if node.virtual else q)
+    return found
+
+
+# Siblings are scored together, so that what hangs on their parent is worked out once.
+
+
+def ucts(parent: Node[Any, Any], children: Siblings, c: float, bounds: Bounds, backup: Backup) -> list[float]:
+    """Q(s,a) + c sqrt(ln N(s) / N(s,a)); an unvisited child comes first (Kocsis & Szepesvari 2006)."""
+    logged = log(max(1, parent.visits + parent.virtual))
+    return [
+        q + c * sqrt(logged / n) if (n := child.visits + child.virtual) else inf
+        for child, q in zip(children, exploitation(children, bounds, backup, 0.0), strict=True)
+    ]
+
+
+def pucts(parent: Node[Any, Any], children: Siblings, c: float, bounds: Bounds, backup: Backup) -> list[float]:
+    """Q(s,a) + c P(s,a) sqrt(N(s)) / (1 + N(s,a)); an unvisited child has its parent's Q (Silver et al. 2017)."""
+    root = sqrt(max(1, parent.visits + parent.virtual))
+    (parents,) = exploitation((parent,), bounds, backup, 0.5)
+    return [
+        q + c * child.prior * root / (1 + child.visits + child.virtual)
+        for child, q in zip(children, exploitation(children, bounds, backup, parents), strict=True)
+    ]
 
 
 def uct(parent: Node[Any, Any], child: Node[Any, Any], c: float, bounds: Bounds, backup: Backup = "mean") -> float:
-    """Q(s,a) + c sqrt(ln N(s) / N(s,a)); an unvisited child comes first (Kocsis & Szepesvari 2006)."""
-    n = child.visits + child.virtual
-    if not n:
-        return inf
-    q = exploitation(child, bounds, backup) if child.visits else 0.0
-    return q + c * sqrt(log(max(1, parent.visits + parent.virtual)) / n)
+    """`ucts` of one child."""
+    return ucts(parent, (child,), c, bounds, backup)[0]
 
 
 def puct(parent: Node[Any, Any], child: Node[Any, Any], c: float, bounds: Bounds, backup: Backup = "mean") -> float:
-    """Q(s,a) + c P(s,a) sqrt(N(s)) / (1 + N(s,a)); an unvisited child has its parent's Q (Silver et al. 2017)."""
-    n = child.visits + child.virtual
-    known = child if child.visits else parent
-    q = exploitation(known, bounds, backup) if known.visits else 0.5
-    return q + c * child.prior * sqrt(max(1, parent.visits + parent.virtual)) / (1 + n)
+    """`pucts` of one child."""
+    return pucts(parent, (child,), c, bounds, backup)[0]
 
 
 def select(
-    tree: Tree[S, A], score: Score, growing: Container[int], may_widen: Callable[[Node[S, A]], bool]
+    tree: Tree[S, A], scores: Scores, growing: Container[int], may_widen: Callable[[Node[S, A]], bool] | None = None
 ) -> list[Node[S, A]]:
     """The path from the root to the node where this rollout works: one to expand, or one that is being expanded.
 
-    At each node the child of the highest `score` that has something left to do; equals by age.
+    At each node the child of the highest score that has something left to do; equals by age.
     """
     node = tree.root
     path = [node]
-    while node.status is EXPANDED and node.id not in growing and not may_widen(node):
-        best, most = None, -inf
-        for id in node.children:
-            child = tree[id]
-            if not child.closed and ((value := score(node, child)) > most or best is None):
-                best, most = child, value
-        if best is None:
+    while node.status is EXPANDED and node.id not in growing and not (may_widen is not None and may_widen(node)):
+        live = [child for child in tree.children(node) if not child.closed]
+        if not live:
             break
-        node = best
+        if len(live) > 1:
+            found = scores(node, live)
+            node = live[found.index(max(found))]
+        else:
+            node = live[0]
         path.append(node)
     return path
 
@@ -85,9 +111,10 @@ def backup(path: Sequence[Node[S, A]], value: float, discount: float = 1.0, rewa
     """
     returned = value
     for node in reversed(path):
+        node.total = node.total + returned if node.visits else returned  # a leaf shares its value's memory
         node.visits += 1
-        node.total += returned
-        node.peak = max(node.peak, returned)
+        if returned > node.peak:
+            node.peak = returned
         if rewards:
             returned = node.reward + discount * returned
 

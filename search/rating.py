@@ -126,8 +126,9 @@ class Rating:
         if node.rater != rater:
             node.rater, node.ratings, node.sampled, node.value, node.verdict = rater, 0, 0.0, None, None
         node.ratings += 1
-        node.sampled += sample
-        node.value = _joined(node.sampled / node.ratings, self.scale)
+        node.sampled = node.sampled + sample if node.ratings > 1 else sample
+        joined = _joined(node.sampled / node.ratings, self.scale)
+        node.value = sample if joined == sample else joined  # one object for what is mostly one number
         if verdict != UNREAD or node.ratings == 1:  # a verdict that was read stands before one that was not
             node.verdict = verdict
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Generic, Protocol
 
-from .policy import Bounds, backup, close, puct, select, uct
+from .policy import Bounds, Siblings, backup, close, pucts, select, ucts
 from .protocol import Propose, Reflect, Request, Step
 from .rating import Rating
 from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
@@ -74,15 +74,16 @@ class Rollouts(Generic[S, A]):
     recipe: Recipe
     bounds: Bounds
     growing: dict[int, Sequence[Request]] = field(default_factory=dict[int, Sequence[Request]])
-    rounds: dict[int, int] = field(default_factory=dict[int, int])  # how often each node was expanded
+    rounds: dict[int, int] = field(default_factory=dict[int, int])  # how often nodes that come again were expanded
     logs: list[RolloutLog] = field(default_factory=list[RolloutLog])
+    best: RolloutLog | None = None  # the first rollout, by its end, that came to the best value
 
     # ---- selection
 
-    def score(self, parent: Node[S, A], child: Node[S, A]) -> float:
-        formula = puct if self.recipe.selection == "puct" else uct
+    def scores(self, parent: Node[S, A], children: Siblings) -> list[float]:
+        formula = pucts if self.recipe.selection == "puct" else ucts
         how: Any = "max" if self.recipe.returns == "max" else "mean"
-        return formula(parent, child, self.recipe.exploration, self.bounds, how)
+        return formula(parent, children, self.recipe.exploration, self.bounds, how)
 
     def may_widen(self, node: Node[S, A]) -> bool:
         """Progressive widening: another child while there are fewer than N^alpha."""
@@ -94,12 +95,17 @@ class Rollouts(Generic[S, A]):
         wanted = self.recipe.reroot
         return bool(self.tree.lessons) if wanted is None else wanted
 
+    def comes_again(self, node: Node[S, A]) -> bool:
+        """Whether this node may be expanded more than once: the root anew, a simulated or a widened one further."""
+        return not node.id or self.recipe.simulate or self.recipe.widening is not None
+
     # ---- one rollout
 
     def path(self) -> list[Node[S, A]] | None:
         """The way down to the node where the next rollout works; None: nothing is left to do."""
         if not self.tree.root.closed:
-            return select(self.tree, self.score, self.growing, self.may_widen)
+            may_widen = None if self.recipe.widening is None else self.may_widen
+            return select(self.tree, self.scores, self.growing, may_widen)
         return [self.tree.root] if self.may_reroot() else None
 
     def rollout(self) -> Batches:
@@ -149,11 +155,14 @@ class Rollouts(Generic[S, A]):
         """Ask for `n` more children of `leaf`, and where they lead; return those that are new."""
         known = len(leaf.children)
         nth = self.rounds.get(leaf.id, 0)
-        self.rounds[leaf.id] = nth + 1
+        if self.comes_again(leaf):
+            self.rounds[leaf.id] = nth + 1
         asked = [Propose(leaf.id, n, nth, len(self.tree.lessons))]
         log.proposals += 1
         self.growing[leaf.id] = asked
         yield asked
+        if leaf.children:
+            leaf.children = list(leaf.children)  # exactly as long as it is: one appended to holds spare places
         new = [self.tree[id] for id in leaf.children[known:]]
         if not self.recipe.lazy:
             yield from self._step(leaf, new, log)
@@ -226,6 +235,8 @@ class Rollouts(Generic[S, A]):
         backup(path, value, self.recipe.discount, rewards=self.recipe.returns == "discounted")
         self.bounds.widen(value)
         log.value = value if log.value is None else max(log.value, value)
+        if self.best is None or self.best.value is None or value > self.best.value:
+            self.best = log
 
     def _settle(self, node: Node[S, A]) -> None:
         """Close a child after which nothing can come."""
