@@ -12,11 +12,25 @@ from .tree_of_thoughts import TreeOfThoughts
 if TYPE_CHECKING:
     from .lats import LATS
     from .rap import RAP
+    from .repeatable_tools import repeatable
 
-__all__ = ["LATS", "RAP", "SearchFailed", "SearchPrediction", "SearchProgress", "TreeOfThoughts", "limit", "load"]
+__all__ = [
+    "LATS",
+    "RAP",
+    "SearchFailed",
+    "SearchPrediction",
+    "SearchProgress",
+    "TreeOfThoughts",
+    "limit",
+    "load",
+    "repeatable",
+]
+
+# With their roles and worlds: loaded when they are asked for.
+_FILES = {"LATS": "lats", "RAP": "rap", "repeatable": "repeatable_tools"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LATS", "RAP"):  # with their roles and worlds: loaded when they are asked for
+    if name not in _FILES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{name.lower()}", __name__), name)
+    return getattr(import_module(f".{_FILES[name]}", __name__), name)

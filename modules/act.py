@@ -11,15 +11,19 @@ from .. import signatures
 from ..search.protocol import Outcome, Proposed, Unread
 from .compose import compose
 from .shown import NodeView
+from .tool_call import with_thought
 from .trajectory import lessons_shown, trajectory
 
 
 class Act(dspy.Module):
     """One LM call that gives one action; an expansion makes as many calls as it wants children."""
 
-    def __init__(self, user: type[dspy.Signature], *, notes: str | None = None, action_format: str) -> None:
+    def __init__(
+        self, user: type[dspy.Signature], *, notes: str | None = None, action_format: str, thinks: bool = False
+    ) -> None:
+        """thinks: the reasoning is part of the proposal, for an environment that keeps it."""
         super().__init__()
-        self.action_format = action_format
+        self.action_format, self.thinks = action_format, thinks
         self.predict = dspy.Predict(compose(user, signatures.Act, notes=notes))
 
     def render(self, node: NodeView, lessons: Sequence[str]) -> dict[str, Any]:
@@ -32,7 +36,10 @@ class Act(dspy.Module):
     def read(self, prediction: dspy.Prediction) -> Outcome:
         """The action as it was written; what it means is the environment's to say."""
         action = (prediction.next_action or "").strip()
-        return Proposed((action,)) if action else Unread(str(prediction.act_reasoning or ""))
+        thought = str(prediction.act_reasoning or "")
+        if not action:
+            return Unread(thought)
+        return Proposed((with_thought(thought, action) if self.thinks else action,))
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self.predict(**inputs)

@@ -10,6 +10,7 @@ from dspy.adapters.utils import parse_value
 from .. import signatures
 from .compose import compose
 from .shown import NodeView
+from .trajectory import observed_text, trajectory
 
 
 class Answer(dspy.Module):
@@ -20,6 +21,8 @@ class Answer(dspy.Module):
         self.predict = dspy.Predict(compose(user, signatures.Answer, notes=notes, answers=True))
 
     def render(self, node: NodeView) -> dict[str, Any]:
+        if any(isinstance(seen, dict) and observed_text(seen) for seen in node.observations):
+            return {"search_path": trajectory(node.trajectory)}  # in an environment, the answer is in what was seen
         return {"search_path": node.steps}
 
     def forward(self, **inputs: Any) -> dspy.Prediction:

@@ -8,12 +8,14 @@ import dspy
 
 from ..search import SearchResult, SearchStatus
 from ..search.protocol import Answered
+from ..tasks.environment_task import EnvironmentTask
 from .prediction import SearchFailed, SearchPrediction
 
 if TYPE_CHECKING:
     from .session import Session
 
 REASONING = "reasoning"
+TRAJECTORY = "trajectory"  # as dspy.ReAct names it
 
 
 def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
@@ -30,6 +32,9 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
         raise SearchFailed(result)
     if REASONING not in fields:
         fields = {REASONING: "\n".join(result.path), **fields}
+    trajectory = session.task.trajectory(result.best.state) if isinstance(session.task, EnvironmentTask) else None
+    if trajectory is not None:
+        fields = {TRAJECTORY: trajectory, **fields}
     return SearchPrediction(search=result, **fields)
 
 

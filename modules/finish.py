@@ -118,7 +118,7 @@ def closes(mode: str, user: type[dspy.Signature], task: Any) -> bool:
     """Whether code can leave a field open. A task that answers fills the outputs of its own signature."""
     if mode != "auto":
         return mode == "lm"
-    if not task.has("answer"):
+    if not task.has("answer") or getattr(task, "leaves_open", False):
         return True
     own = task.signature
     filled = user if own is None else build(own) if isinstance(own, str) else own

@@ -189,7 +189,8 @@ class Jobs:
         state, action, finisher = tree[node.parent or 0].state, node.action, self.finisher
         if isinstance(self.task, EnvironmentTask):
             task = self.task
-            return Job(lambda: task.observe(state, action), None, lambda made: made, task.calls)
+            acall = (lambda: task.aobserve(state, action)) if task.has("astep") else None
+            return Job(lambda: task.observe(state, action), acall, lambda made: made, task.calls)
         if self.program.world is not None:
             return self._predicted(request, attempt, state, action)
         landing = stepping.step(self.task, state, action)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -23,6 +23,7 @@ from .program import Program
 from .reflect import Reflect
 from .reward import Reward
 from .scale import scale_of
+from .tools_environment import ToolsEnvironment
 
 
 class LATS(Program):
@@ -31,6 +32,8 @@ class LATS(Program):
     signature: any DSPy signature; left out, the environment's own.
     env: what actions have consequences in: pure (`initial(inputs)`, `step(state, action) -> Observed`), or live
         (`step(action)`, `snapshot()`, `restore(token)`); one that can be neither is refused.
+    tools: instead of an environment: functions and dspy.Tools, sync or async, each marked as `repeatable`; an action is
+        a call, `submit(...)` with the output fields ends it, and `prediction.trajectory` is as dspy.ReAct's.
     reward_fn, threshold: instead of an environment: each action is a whole attempt at the answer, and
         `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)` says what it is worth; one that reaches
         the threshold (default 1.0) is a solution.
@@ -49,6 +52,7 @@ class LATS(Program):
         signature: str | type[dspy.Signature] | None = None,
         *,
         env: Any = None,
+        tools: Iterable[Any] | None = None,
         reward_fn: Callable[..., Any] | None = None,
         threshold: float = 1.0,
         controller: Any = None,
@@ -70,10 +74,13 @@ class LATS(Program):
         history: bool = False,
     ) -> None:
         super().__init__()
-        if (env is None) == (reward_fn is None):
-            raise ValueError(f"env={env!r}, reward_fn={reward_fn!r}: say what actions lead to by exactly one of them")
-        if env is None:
-            assert reward_fn is not None
+        if sum(given is not None for given in (env, tools, reward_fn)) != 1:
+            raise ValueError(
+                f"env={env!r}, tools={tools!r}, reward_fn={reward_fn!r}: exactly one of them says what actions lead to"
+            )
+        if tools is not None:
+            env = ToolsEnvironment(user_signature(signature, None), tools)
+        elif reward_fn is not None:
             env = Attempts(user_signature(signature, None), Reward(reward_fn, threshold))
         self.task = EnvironmentTask(environment_of(env))
         self.signature = user_signature(signature, self.task)
@@ -96,7 +103,8 @@ class LATS(Program):
         self.prices = dict(prices or {})
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
         notes = self.task.instructions()
-        self.propose = Act(self.signature, notes=notes, action_format=self.task.action_format)
+        how, thinks = self.task.action_format, self.task.thinks
+        self.propose = Act(self.signature, notes=notes, action_format=how, thinks=thinks)
         self.rate = Judge(self.signature, notes=notes)
         if reflect:
             self.reflect = Reflect(self.signature, notes=notes)

@@ -34,7 +34,7 @@ def load(
 
     task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import:
     import a task class from outside thoughtree by the path in the file; only for files that you trust.
-    custom_types: what the signature's own types are, by name. A LATS needs its env or reward_fn again.
+    custom_types: what the signature's own types are, by name. A LATS needs its env, tools or reward_fn again.
     given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set
     instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
@@ -44,9 +44,9 @@ def load(
     plan = _plan(path, settings)
     kind, acts = _program(settings["program"])
     if acts:
-        if not {"env", "reward_fn"} & set(given):
+        if not {"env", "tools", "reward_fn"} & set(given):
             raise ValueError(
-                f"{path}: a LATS acts in an environment, which is not in the file; give env= or reward_fn="
+                f"{path}: a LATS acts in an environment, which is not in the file; give env=, tools= or reward_fn="
             )
     elif task is None:
         task = _task(path, _field(path, settings, "task"), allow_task_import)

@@ -11,8 +11,9 @@ class Observed:
     """What one action led to in an environment.
 
     state: what the next step starts from. observation: what an actor is shown. reward: of this step, in any scale.
-    solved: the environment confirms that the task is done. terminal: nothing can follow. failed: judged wrong, worth a
-    reflection; unless `terminal`, it may still be built upon. feedback: why it was judged so. value: how good the state
+    solved: the environment confirms that the task is done. claimed: the actor says that this is the final answer, and
+    the environment cannot tell. terminal: nothing can follow. failed: judged wrong, worth a reflection; unless
+    `terminal`, it may still be built upon. feedback: why it was judged so. value: how good the state
     is from 0 to 1 where the environment can tell (a share of tests passed), else None. key: the same key is the same
     state (None: equal to no other).
     """
@@ -26,6 +27,7 @@ class Observed:
     feedback: str | None = None
     value: float | None = None
     key: Any = None
+    claimed: bool = False
 
 
 class EnvironmentFault(Exception):

@@ -16,6 +16,9 @@ ANY_FORMAT = "one action, in the words that the task uses"
 class EnvironmentTask(Task[Any, Any]):
     """What an environment may say of itself, by attributes that it need not have: signature, action_format, parse(text,
     state), render(state), answer(state), key(state), instructions(), dump(state), load(value), for_inputs(inputs).
+
+    And of how it is used: calls (LM calls of one step at most), astep (as step, awaited), thinks (the actor's reasoning
+    comes with its action), leaves_open (a path may hold no answer yet), trajectory(state).
     """
 
     def __init__(self, env: Environment) -> None:
@@ -23,6 +26,8 @@ class EnvironmentTask(Task[Any, Any]):
         self.signature = getattr(env, "signature", None)
         self.action_format: str = getattr(env, "action_format", ANY_FORMAT)
         self.calls: int = getattr(env, "calls", 0)  # LM calls that one step makes at most
+        self.thinks: bool = getattr(env, "thinks", False)
+        self.leaves_open: bool = getattr(env, "leaves_open", False)
 
     def has(self, hook: str) -> bool:
         return callable(getattr(self.env, hook, None))
@@ -61,6 +66,11 @@ class EnvironmentTask(Task[Any, Any]):
         own = getattr(self.env, "answer", None)
         return {} if own is None else dict(own(state))
 
+    def trajectory(self, state: Any) -> dict[str, Any] | None:
+        """The path as an agent's trajectory; None where the environment has no word for it."""
+        own = getattr(self.env, "trajectory", None)
+        return None if own is None or state is None else dict(own(state))
+
     def dump(self, state: Any) -> Any:
         own = getattr(self.env, "dump", None)
         if own is not None:
@@ -80,11 +90,18 @@ class EnvironmentTask(Task[Any, Any]):
     def observe(self, state: Any, action: Any) -> Stepped | Illegal | Failed:
         """Take one step in the environment. A fault of it is a failure, never a low score."""
         try:
-            seen = self.env.step(state, action)
-        except Illegal as illegal:
-            return illegal
-        except EnvironmentFault as fault:
-            return Failed(f"environment: {fault}", transient=fault.transient)
+            return self._stepped(self.env.step(state, action))
+        except (Illegal, EnvironmentFault) as error:
+            return _refused(error)
+
+    async def aobserve(self, state: Any, action: Any) -> Stepped | Illegal | Failed:
+        """The same, awaited, for an environment that has `astep`."""
+        try:
+            return self._stepped(await getattr(self.env, "astep")(state, action))  # noqa: B009
+        except (Illegal, EnvironmentFault) as error:
+            return _refused(error)
+
+    def _stepped(self, seen: Any) -> Stepped:
         if not isinstance(seen, Observed):
             raise TypeError(f"{type(self.env).__name__}.step returned {seen!r}; it must return an Observed")
         record = {"observation": seen.observation, "feedback": seen.feedback, "value": seen.value}
@@ -92,8 +109,15 @@ class EnvironmentTask(Task[Any, Any]):
             seen.state,
             seen.key,
             solved=seen.solved,
+            claimed=seen.claimed and not seen.solved,
             terminal=seen.terminal or seen.solved,
             missed=seen.failed and not seen.solved,
             reward=seen.reward,
             observation=record,
         )
+
+
+def _refused(error: Illegal | EnvironmentFault) -> Illegal | Failed:
+    if isinstance(error, Illegal):
+        return error
+    return Failed(f"environment: {error}", transient=error.transient)

@@ -285,7 +285,7 @@ def test_it_is_saved_and_loaded_with_its_environment_given_again(tmp_path: Any) 
 
     path = tmp_path / "lats.json"
     LATS(env=Runner(), controller=MCTS(rollouts=3, exploration=0.5), blend=0.2).save(path)
-    with pytest.raises(ValueError, match="give env= or reward_fn="):
+    with pytest.raises(ValueError, match="give env=, tools= or reward_fn="):
         thoughtree.load(path)
     loaded = thoughtree.load(path, env=Runner())
     assert (loaded.controller, loaded.plan.blend) == (MCTS(rollouts=3, exploration=0.5), 0.2)

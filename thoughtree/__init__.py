@@ -14,7 +14,7 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
-    from .modules import LATS, RAP
+    from .modules import LATS, RAP, repeatable
     from .tasks import Blocksworld
 
 __version__ = version("thoughtree")
@@ -43,11 +43,12 @@ __all__ = [
     "__version__",
     "limit",
     "load",
+    "repeatable",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LATS", "RAP", "Blocksworld"):  # loaded when they are asked for
+    if name not in ("LATS", "RAP", "Blocksworld", "repeatable"):  # loaded when they are asked for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import modules, tasks
 
