@@ -120,6 +120,16 @@ class Program(dspy.Module):
             check(self, plan)
         return Session(self, plan, inputs_of(self.signature, given), **runtime)
 
+    def batch(self, examples: list[Any], *args: Any, **settings: Any) -> Any:
+        """As any DSPy module's, but that no example is submitted a second time (and paid twice) for being slow.
+
+        DSPy does so after 120 seconds, which a search may well take; dspy.Evaluate and dspy.Parallel do too, and only
+        the latter can be told otherwise: `dspy.Parallel(timeout=0)`.
+        """
+        if len(args) < 6:  # it may be given by position
+            settings.setdefault("timeout", 0)
+        return super().batch(examples, *args, **settings)
+
     def estimate(self, **assumptions: Any) -> Estimate:
         """The most that one call can make, before it is made: see `thoughtree.modules.estimate.estimate`."""
         return estimate(self, **assumptions)

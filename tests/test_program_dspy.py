@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import time
+from types import SimpleNamespace
 
 import dspy
 import pytest
@@ -46,6 +48,20 @@ def test_parallel_and_batch_run_it():
     assert [p.search.path for p in [*found, *batched]] == [PATH] * 12
     assert model.count("propose") == 12 * 5
     assert sum(p.search.spent.calls for p in [*found, *batched]) == model.count()
+
+
+def test_a_slow_example_of_a_batch_is_run_once(monkeypatch):
+    """DSPy's batches submit what takes longer than 120 seconds a second time, in a search as costly as the first."""
+    real = time.time
+    monkeypatch.setattr("dspy.utils.parallelizer.time", SimpleNamespace(time=lambda: 1000 * real()))
+    counts = {}
+    for name, knobs in (("ours", {}), ("DSPy's", {"timeout": 120})):
+        model = engine(delay=lambda n: 1.2 if n <= 2 else 0.0)
+        with dspy.context(lm=lm(model)):
+            solver().batch(SOLVABLE[:2], num_threads=4, disable_progress_bar=True, **knobs)
+        counts[name] = model.count("propose")
+    assert counts["ours"] == 2 * 5
+    assert counts["DSPy's"] > 2 * 5
 
 
 @drivers
