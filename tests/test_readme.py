@@ -69,6 +69,13 @@ def test_the_readme_shows_a_search_composed_called_and_saved():
     assert len(CODE) == 4
 
 
+@pytest.mark.parametrize("use", ["Compose a search", "Call it from another pipeline"])
+def test_a_use_takes_twelve_lines(use: str):
+    section = README.split(f"### {use}\n", 1)[1]
+    code = section.split("```python\n", 1)[1].split("```", 1)[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 12
+
+
 def test_setting_up_takes_two_commands():
     first, second = blocks("bash")
     assert first.count("\n") == second.count("\n") == 1
