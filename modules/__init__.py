@@ -10,6 +10,7 @@ from .progress import SearchProgress
 from .tree_of_thoughts import TreeOfThoughts
 
 if TYPE_CHECKING:
+    from .execution import execute
     from .lats import LATS
     from .rap import RAP
     from .repeatable_tools import repeatable
@@ -21,13 +22,14 @@ __all__ = [
     "SearchPrediction",
     "SearchProgress",
     "TreeOfThoughts",
+    "execute",
     "limit",
     "load",
     "repeatable",
 ]
 
 # With their roles and worlds: loaded when they are asked for.
-_FILES = {"LATS": "lats", "RAP": "rap", "repeatable": "repeatable_tools"}
+_FILES = {"LATS": "lats", "RAP": "rap", "execute": "execution", "repeatable": "repeatable_tools"}
 
 
 def __getattr__(name: str) -> Any:

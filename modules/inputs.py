@@ -26,7 +26,7 @@ PER_CALL = (
     "retries",
     "history",
 )
-RUNTIME = ("journal", "on_event", "stop")
+RUNTIME = ("journal", "on_event", "stop", "refused")
 
 
 def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:

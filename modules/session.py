@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import dspy
 
 from ..search import Search, SearchStatus, Stop, adrive, drive
-from ..search.protocol import Answer, Ask, Failed, Outcome, Propose, Rate, Reflect, Reply, Step, Unread
+from ..search.protocol import Answer, Ask, Failed, Illegal, Outcome, Propose, Rate, Reflect, Reply, Step, Unread
 from ..search.tree import Tree
 from ..tasks import stepping
 from ..tasks.environment_task import EnvironmentTask
@@ -49,8 +49,11 @@ class Session:
         journal: Any = None,
         on_event: OnEvent | None = None,
         stop: Stop | None = None,
+        refused: Mapping[tuple[Hashable, str], str] | None = None,
     ) -> None:
+        """refused: rules for actions that are known not to work, by the key of the state and the action's text."""
         self.program, self.plan, self.inputs, self.stop = program, plan, inputs, stop
+        self.refused = dict(refused or {})
         self.task = program.task.for_inputs(inputs)
         self.deadline = _deadline(plan)
         reward = None
@@ -85,7 +88,11 @@ class Session:
         acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
 
         def parse(state: Any, text: Any) -> Any:
-            return stepping.parse(task, state, text)
+            action = stepping.parse(task, state, text)
+            if self.refused and not isinstance(action, Illegal):
+                rule = self.refused.get((task.key(state), task.show(action)))
+                return action if rule is None else Illegal(rule)
+            return action
 
         def step(state: Any, action: Any) -> Any:
             return finisher.step(stepping.step(task, state, action), action)

@@ -93,6 +93,10 @@ class Blocksworld(Task[BlocksworldState, BlockMove]):
         facts = read_initial(inputs["initial"])
         return BlocksworldState(facts, read_goal(inputs["goal"], blocks_of(facts)))
 
+    def inputs_at(self, state: BlocksworldState, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The problem that is left, from `state` on: the inputs with another start."""
+        return {**inputs, "initial": ", ".join(sorted(state.facts))}
+
     # One step
 
     def parse(self, text: str, state: BlocksworldState) -> BlockMove | Illegal:

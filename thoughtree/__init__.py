@@ -14,7 +14,7 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
-    from .modules import LATS, RAP, repeatable
+    from .modules import LATS, RAP, execute, repeatable
     from .tasks import Blocksworld
 
 __version__ = version("thoughtree")
@@ -41,6 +41,7 @@ __all__ = [
     "Task",
     "TreeOfThoughts",
     "__version__",
+    "execute",
     "limit",
     "load",
     "repeatable",
@@ -48,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LATS", "RAP", "Blocksworld", "repeatable"):  # loaded when they are asked for
+    if name not in ("LATS", "RAP", "Blocksworld", "execute", "repeatable"):  # loaded when they are asked for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import modules, tasks
 
