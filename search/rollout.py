@@ -1,8 +1,8 @@
 """One rollout of Monte-Carlo tree search: select, expand, evaluate, back up, reflect, simulate.
 
 What several rollouts in flight share is in `Rollouts`; it lives as long as the search. A node in the making is
-expanded by the first that comes: the others wait for its batches (they are the same requests, so nothing is asked
-twice), then go on down.
+expanded by the first that comes: the others wait for the oldest batches in flight (they are the same requests, so
+nothing is asked twice), then select anew.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .rating import Rating
 from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
 
 DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)
+TRIES = 8  # ways down that a rollout looks at before it waits for another one
 Batches = Generator[Sequence[Request], None, None]
 
 
@@ -108,15 +109,37 @@ class Rollouts(Generic[S, A]):
             return select(self.tree, self.scores, self.growing, may_widen)
         return [self.tree.root] if self.may_reroot() else None
 
+    def place(self) -> list[Node[S, A]] | None:
+        """The path to a node where no other rollout works, if one is found soon; else to one where another does.
+
+        Each way that is taken already counts as one more rollout in flight while the others are tried, so that a place
+        that is free is found before this rollout has to wait.
+        """
+        path: list[Node[S, A]] | None = None
+        taken: list[Node[S, A]] = []
+        try:
+            for _ in range(TRIES):
+                path = self.path()
+                if path is None or path[-1].id not in self.growing:
+                    break
+                for node in path:
+                    node.virtual += 1
+                taken += path
+            return path
+        finally:
+            for node in taken:
+                node.virtual -= 1
+
     def rollout(self) -> Batches:
         while True:
-            path = self.path()
+            path = self.place()
             if path is None:
                 return
-            asked = self.growing.get(path[-1].id)
-            if asked is None:
+            if path[-1].id not in self.growing:
                 break
-            yield asked  # another rollout works here: wait for it, then look again
+            # All is taken. Look again as soon as one is likely to be through, wherever it works: its new children may
+            # be the better place by then.
+            yield next(iter(self.growing.values()))
         for node in path:
             node.virtual += 1
         log = RolloutLog(path[-1].id)

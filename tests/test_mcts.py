@@ -177,6 +177,16 @@ def test_rollouts_in_flight_expand_each_node_once_and_waste_nothing() -> None:
     assert s.ended is Ended.ROLLOUTS
 
 
+def test_a_rollout_takes_a_free_place_rather_than_wait_at_a_better_one() -> None:
+    """Of the children 1.0 and 0.0, UCT still prefers the first with one rollout below it: 1.24 to 1.05."""
+    s, answer = Search(MCTS(rollouts=3, at_once=2), (), rating=UNIT), counting(lambda state: 1.0 - state[0])
+    for _ in range(3):  # a proposal, two steps, two ratings
+        for ask in s.ask():
+            s.tell(ask.id, answer(ask.request, s.tree))
+    assert [ask.request for ask in s.ask()] == [Propose(1, 2), Propose(2, 2)]
+    assert [node.virtual for node in s.tree] == [2, 1, 1]
+
+
 @pytest.mark.parametrize("rollouts", [0, 1, 2])
 def test_few_rollouts(rollouts: int) -> None:
     result = run(Search(MCTS(rollouts=rollouts), (), rating=UNIT), counting(lambda state: 0.5))
