@@ -47,6 +47,7 @@ def header(session: Session) -> dict[str, Any]:
         "functions": {name: _name(getattr(program, name)) for name in FUNCTIONS},
         "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
         "answer": [plan.answer, plan.first, plan.threshold],
+        **({} if plan.transition is None else {"transition": plan.transition}),
         "seed": plan.seed,
         "task": describe(program.task),
         "inputs": digest({name: _json(value) for name, value in session.inputs.items()}),

@@ -23,6 +23,7 @@ from ..search.protocol import (
     Reply,
     Request,
     Step,
+    Stepped,
 )
 from ..search.tree import Tree
 from ..tasks import stepping
@@ -39,6 +40,7 @@ from .propose import proposed
 from .rate import Rate as RateRole
 from .sampling import chosen, more_room, sampling
 from .shown import NodeView, agreement, view
+from .world import agrees, true_step
 
 
 class Jobs:
@@ -59,6 +61,7 @@ class Jobs:
         self.refused: set[str] = set()  # models that take no temperature
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
+        self.predicted: list[bool] = []  # of each checked prediction, whether it was right
         self.own = OwnJobs(gated, per_prediction)
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
@@ -173,14 +176,23 @@ class Jobs:
     def _predicted(self, request: Step, attempt: int, state: Any, action: Any) -> Job:
         role, task = self.program.world, self.task
         fields = {**self.inputs, **role.render(task, state, action)}
+
+        def read(given: Any, cut: bool = False) -> Outcome:
+            said: Outcome = role.read(given, task, state, action, cut=cut)
+            if self.plan.transition != "check" or not isinstance(said, Stepped | Illegal):
+                return said
+            true = true_step(task, state, action)
+            self.predicted.append(agrees(said, true))
+            return true
+
         return self._role(
             request,
             attempt,
             role,
             self.program.world_lm,
             fields,
-            read=lambda given: role.read(given, task, state, action),
-            read_cut=lambda given: role.read(given, task, state, action, cut=True),
+            read=read,
+            read_cut=lambda given: read(given, cut=True),
         )
 
     def _step(self, request: Step, attempt: int, tree: Tree[Any, Any]) -> Job | Reply:
@@ -193,6 +205,8 @@ class Jobs:
             return Job(lambda: task.observe(state, action), acall, lambda made: made, task.calls)
         if self.program.world is not None:
             return self._predicted(request, attempt, state, action)
+        if self.plan.transition == "replace":
+            return Reply(true_step(self.task, state, action), FREE, by_code=True)
         landing = stepping.step(self.task, state, action)
         if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
             return Reply(landing, FREE, by_code=True)

@@ -16,7 +16,7 @@ from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
 
 FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
-STRUCTURE = ("propose", "rate", "scale", "answer")  # what the roles' signatures hang on
+STRUCTURE = ("propose", "rate", "scale", "answer", "transition")  # what the roles' signatures hang on
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
 
@@ -31,7 +31,8 @@ class Plan:
     a cheap rater asks first, and the dear one only about near ties, this close in value. blend, agreement: the weights
     of what an environment or a goal check knows, and of agreeing samples, in a judge's value. answer: "auto" (code
     where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
-    candidate. threshold: the reward that verifies an answer. on_failure: "best" or "raise". concurrency:
+    candidate. threshold: the reward that verifies an answer. transition: whether the
+    task's own step checks or replaces a world model's. on_failure: "best" or "raise". concurrency:
     calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
     again. history: keep DSPy's history as well.
     """
@@ -49,6 +50,7 @@ class Plan:
     answer: Literal["auto", "lm", "path"] = "auto"
     first: Literal["answer"] | None = None
     threshold: float | None = None
+    transition: Literal["check", "replace"] | None = None
     on_failure: Literal["best", "raise"] = "best"
     concurrency: int = 8
     seed: int = 0
@@ -68,6 +70,7 @@ class Plan:
             ("join", ("sum", "mean")),
             ("answer", ("auto", "lm", "path")),
             ("first", ("answer", None)),
+            ("transition", ("check", "replace", None)),
             ("on_failure", ("best", "raise")),
         ):
             if getattr(self, name) not in allowed:

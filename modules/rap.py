@@ -31,6 +31,9 @@ class RAP(Program):
     controller: MCTS(rollouts=10, branching=3, max_depth=6, exploration=1.0), or any other.
     blend: the weight of the share of goal conditions met in a step's reward; the rest is how likely the model calls the
         step good. samples: how often it is asked.
+    transition: "check" has the model predict and the task's own `apply` compare: where they differ the task is right,
+        and `prediction.search.world_accuracy` is the share that was predicted well. "replace" asks no model. None
+        (default) trusts it.
     propose: "lm" or "moves" (the task's legal moves). propose_lm, world_lm, rate_lm, answer_lm: LMs per role.
     The others are as in TreeOfThoughts. A solved status means that code saw the goal in a predicted state.
     """
@@ -45,6 +48,7 @@ class RAP(Program):
         propose: Any = "lm",
         blend: float = 0.5,
         samples: int = 1,
+        transition: Any = None,
         answer: Any = None,
         propose_lm: Any = None,
         world_lm: Any = None,
@@ -67,6 +71,8 @@ class RAP(Program):
             )
         if propose not in ("lm", "moves"):
             raise ValueError(f"propose={propose!r}: must be 'lm' or 'moves'")
+        if transition is not None and not task.has("apply"):
+            raise ValueError(f"transition={transition!r}: {type(task).__name__} has no apply(state, action) of its own")
         self.task = task
         self.signature = user_signature(signature, task)
         default = MCTS(rollouts=10, branching=3, max_depth=6, exploration=1.0)
@@ -77,6 +83,7 @@ class RAP(Program):
             scale=scale_of("unit"),
             samples=samples,
             blend=blend,
+            transition=transition,
             answer="auto" if answer is None else answer,
             on_failure=on_failure,
             concurrency=concurrency,
@@ -90,7 +97,8 @@ class RAP(Program):
         notes = task.instructions()
         if propose == "lm":
             self.propose = Propose(self.signature, notes=notes, shows_state=True)
-        self.world = World(self.signature, notes=notes)
+        if transition != "replace":
+            self.world = World(self.signature, notes=notes)
         self.rate = Approve(self.signature, notes=notes)
         if closes(plan.answer, self.signature, task):
             self.answer = Answer(self.signature, notes=notes)

@@ -86,6 +86,7 @@ class Session:
         finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
         acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
+        asked = bool(rewarded or acts or dreams or plan.transition == "replace")  # where steps lead is a request
 
         def parse(state: Any, text: Any) -> Any:
             action = stepping.parse(task, state, text)
@@ -101,7 +102,7 @@ class Session:
             plan.controller,
             root,
             parse=parse,
-            step=None if rewarded or acts or dreams else step,
+            step=None if asked else step,
             rating=roles.rating_of(program, plan),
             budget=plan.limits,
             calls={

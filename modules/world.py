@@ -8,8 +8,36 @@ import dspy
 
 from .. import signatures
 from ..search.protocol import Illegal, Outcome, Stepped, Unread
+from ..tasks import stepping
 from . import reader as reading
 from .compose import compose
+
+
+def landed(task: Any, new: Any) -> Stepped | Illegal:
+    """What a state is worth that an action is said to lead to: the rule that it breaks, else its share of the goal."""
+    for rule in task.rules(new):
+        return Illegal(rule)
+    share = task.goal_share(new) if hasattr(task, "goal_share") else None
+    return Stepped(
+        new,
+        task.key(new),
+        solved=bool(task.is_goal(new)),
+        reward=share or 0.0,
+        observation={"observation": "", "feedback": None, "value": share},
+    )
+
+
+def true_step(task: Any, state: Any, action: Any) -> Stepped | Illegal:
+    """Where the task's own `apply` says that `action` leads."""
+    step = stepping.step(task, state, action)
+    return step if isinstance(step, Illegal) else landed(task, step.state)
+
+
+def agrees(predicted: Stepped | Illegal, true: Stepped | Illegal) -> bool:
+    """Whether a prediction is right: the same state, or forbidden where the task forbids it, for whatever reason."""
+    if isinstance(predicted, Illegal) or isinstance(true, Illegal):
+        return isinstance(predicted, Illegal) and isinstance(true, Illegal)
+    return bool(predicted.key == true.key) if true.key is not None else bool(predicted.state == true.state)
 
 
 class World(dspy.Module):
@@ -34,17 +62,7 @@ class World(dspy.Module):
             return Unread(f"{said.reason}: {prediction.next_state or ''}")
         if not said.valid or said.state is None:
             return Illegal(said.reason or "the world model says so")
-        new = task.predicted(state, action, said.state)
-        for rule in task.rules(new):
-            return Illegal(rule)
-        share = task.goal_share(new) if hasattr(task, "goal_share") else None
-        return Stepped(
-            new,
-            task.key(new),
-            solved=bool(task.is_goal(new)),
-            reward=share or 0.0,
-            observation={"observation": "", "feedback": None, "value": share},
-        )
+        return landed(task, task.predicted(state, action, said.state))
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self.predict(**inputs)

@@ -35,6 +35,8 @@ class SearchResult(Generic[S, A]):
     unread: replies per role that came and could not be read. failed: calls, and steps of the task's own code, that
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
+    predicted: of a world model that code checked, how many predictions were "right" and "wrong"; not those of a
+    journal that was continued.
     """
 
     status: SearchStatus
@@ -55,6 +57,7 @@ class SearchResult(Generic[S, A]):
     seconds: float = 0.0
     unfinished: int = 0
     task: Describes | None = field(default=None, repr=False, compare=False)
+    predicted: dict[str, int] = field(default_factory=dict[str, int])
     explained: tuple[str, ...] = ()  # of a loaded result: what was explained when the task was at hand
 
     @classmethod
@@ -110,6 +113,12 @@ class SearchResult(Generic[S, A]):
     def value(self) -> float | None:
         """The value of `best`: on the rating's scale, times its samples where they are summed."""
         return self.best.value
+
+    @property
+    def world_accuracy(self) -> float | None:
+        """The share of checked predictions of a world model that were right, 0 to 1; None where none was checked."""
+        checked = sum(self.predicted.values())
+        return self.predicted["right"] / checked if checked else None
 
     @property
     def first_error(self) -> str | None:

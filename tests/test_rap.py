@@ -122,6 +122,58 @@ def test_moves_of_the_task_need_no_proposer() -> None:
     assert "propose" not in found.search.spent_by
 
 
+def half_right(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+    """Knows Blocksworld, but takes what is unstacked to lie on the table at once."""
+    if "next_state" in kind and inputs["search_action"].startswith("unstack the red"):
+        return {"next_state": "ontable(red)\nontable(blue)\nontable(green)"}
+    return world(kind, inputs, n)
+
+
+@each
+def test_the_tasks_own_step_checks_the_model_and_counts(concurrency: int, driver: str) -> None:
+    program = RAP(task=Blocksworld(), transition="check", concurrency=concurrency)
+    found = solve(program, Engine(half_right), driver)
+    assert found.plan.splitlines() == PLAN  # the truth was used, not the prediction
+    predicted = found.search.predicted
+    assert predicted["wrong"] >= 1
+    assert predicted["right"] > predicted["wrong"]
+    assert found.search.world_accuracy == predicted["right"] / (predicted["right"] + predicted["wrong"])
+
+
+def test_a_model_that_knows_the_rules_is_always_right_and_one_that_is_not_checked_is_not_counted() -> None:
+    assert solve(RAP(task=Blocksworld(), transition="check"), Engine(world)).search.world_accuracy == 1.0
+    assert solve(RAP(task=Blocksworld()), Engine(world)).search.world_accuracy is None
+
+
+def test_what_the_model_wrongly_forbids_or_allows_is_wrong() -> None:
+    never = RAP(task=Blocksworld(), transition="check", controller=MCTS(rollouts=1), concurrency=1)
+    found = solve(never, Engine(told("ILLEGAL: the hand is tied"))).search
+    assert found.predicted["right"] == 0
+    assert found.predicted["wrong"] > 0
+    assert all(node.status is not NodeStatus.ILLEGAL for node in found.tree)
+
+
+def test_the_tasks_own_step_replaces_the_model(tmp_path: Any) -> None:
+    engine, path = Engine(world), tmp_path / "rap.json"
+    program = RAP(task=Blocksworld(), transition="replace")
+    assert [name for name, _ in program.named_predictors()] == ["propose.predict", "rate.predict"]
+    found = solve(program, engine)
+    assert found.plan.splitlines() == PLAN
+    assert "step" not in found.search.spent_by
+    assert not [call for call in engine.calls if "next_state" in call.kind]
+    program.save(path)
+    assert thoughtree.load(path).plan.transition == "replace"
+    with pytest.raises(ValueError, match="transition='maybe'"):
+        RAP(task=Blocksworld(), transition="maybe")
+
+
+def test_the_counts_are_saved_with_the_result(tmp_path: Any) -> None:
+    found = solve(RAP(task=Blocksworld(), transition="check"), Engine(half_right)).search
+    found.save(tmp_path / "result.json")
+    loaded = thoughtree.SearchResult.load(tmp_path / "result.json")
+    assert (loaded.predicted, loaded.world_accuracy) == (found.predicted, found.world_accuracy)
+
+
 def test_a_task_without_facts_is_refused() -> None:
     with pytest.raises(TypeError, match=r"predicted\(state, action, facts\)"):
         RAP(task=thoughtree.Game24())
