@@ -252,7 +252,7 @@ def test_counts_are_whole_or_all(value):
 def test_text_needs_a_model():
     message, code = complaint("Why is the sky blue?", "--task", "text")
     assert code == Exit.USAGE
-    assert message.startswith("the rule-based stand-in plays game24 and cannot reason about text: give --model")
+    assert message.startswith("the rule-based stand-in plays game24 and blocksworld, and cannot reason about text: ")
 
 
 def test_a_journal_that_cannot_be_written_or_read():

@@ -125,7 +125,7 @@ def test_a_prompt_about_something_else_is_an_error_and_no_answer():
     with dspy.context(lm=offline_lm()):
         found = TreeOfThoughts("question -> answer")(question="Why?")
     assert found.search.status == "failed"
-    assert "plays the Game of 24 and nothing else" in found.search.first_error
+    assert "plays the Game of 24 and Blocksworld, and nothing else" in found.search.first_error
 
 
 def test_it_costs_nothing_where_its_price_is_told():

@@ -17,7 +17,8 @@ from .interrupt import interruptible
 from .live import LiveLine
 from .mistake import Mistake
 from .model import model_of
-from .modules import SearchPrediction, TreeOfThoughts
+from .modules import SearchPrediction
+from .modules.program import Program
 from .offline import MODEL, NOTICE
 from .options import Options, command
 from .output import PipeClosed, say, show, write
@@ -118,7 +119,7 @@ def _show(result: SearchResult[Any, Any], options: Options) -> None:
         show(Text(visible(result.explain())))
 
 
-def _searched(options: Options, program: TreeOfThoughts, inputs: dict[str, Any], lm: Any) -> SearchPrediction:
+def _searched(options: Options, program: Program, inputs: dict[str, Any], lm: Any) -> SearchPrediction:
     stop = Stop()
     live = LiveLine(sys.stderr, stop) if sys.stderr.isatty() and not options.quiet else None
     given = {"stop": stop, "on_event": live, "journal": options.journal}

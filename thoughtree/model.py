@@ -10,16 +10,17 @@ import dspy
 
 from .exits import Exit
 from .mistake import Mistake
-from .modules import TreeOfThoughts
 from .modules.calls.failures import describe
+from .modules.program import Program
 from .modules.roles import lms_of
 from .offline import offline_lm, plays
 from .options import Options
+from .task_programs import KINDS
 
 SUCH_AS = "such as --model openai/gpt-4o-mini or --model ollama_chat/llama3.2"
 
 
-def model_of(options: Options, program: TreeOfThoughts) -> Any:
+def model_of(options: Options, program: Program) -> Any:
     """The LM to configure; None where the program has all that it needs. Its rater gets --rate-model."""
     for name in ("api_base", "temperature"):
         if getattr(options, name) is not None and not (options.model or options.rate_model):
@@ -33,7 +34,10 @@ def model_of(options: Options, program: TreeOfThoughts) -> Any:
     if dspy.settings.lm is not None or None not in lms_of(program).values():
         return dspy.settings.lm
     if not plays(program.task):
-        raise Mistake(f"the rule-based stand-in plays game24 and cannot reason about text: give --model, {SUCH_AS}")
+        lacks = KINDS[options.task or "text"].lacks or "answer for this program"
+        raise Mistake(
+            f"the rule-based stand-in plays game24 and blocksworld, and cannot {lacks}: give --model, {SUCH_AS}"
+        )
     return offline_lm()
 
 

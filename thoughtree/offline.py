@@ -1,4 +1,4 @@
-"""The stand-in that answers where no model is given: rules for the Game of 24 behind a `dspy.LM`.
+"""The stand-in that answers where no model is given: rules for two kinds of puzzle behind a `dspy.LM`.
 
 It is no language model. It reads prompts and writes replies, so adapters, parsing, budgets and journals are
 those of any model; what it knows of a puzzle is what the prompt says.
@@ -12,9 +12,10 @@ from typing import Any
 import dspy
 
 from .mental_arithmetic import feeling, moves_to_try
+from .offline_blocks import BLOCKS, BlockRules
 from .rules import AsyncRules, Rules
 from .search.protocol import Illegal
-from .tasks import Game24, Game24State, Move
+from .tasks import Blocksworld, Game24, Game24State, Move
 from .tasks.arithmetic import written
 from .tasks.notation import Number, read_number
 
@@ -31,7 +32,7 @@ WORTH = {"sure": 0.9, "maybe": 0.5, "impossible": 0.0}  # of a scale's length
 
 def plays(task: Any) -> bool:
     """Whether the stand-in can answer for this task."""
-    return isinstance(task, Game24)
+    return isinstance(task, Game24 | Blocksworld)
 
 
 def offline_lm() -> Any:
@@ -48,9 +49,13 @@ class StandIn(Rules):
 
     def complete(self, request: Any) -> Any:
         told = str(request.system or "")
+        if BLOCKS in told:
+            return BlockRules().complete(request)
         found = _TARGET.search(told)
         if found is None:
-            raise ValueError("the rule-based stand-in plays the Game of 24 and nothing else; give --model")
+            raise ValueError(
+                "the rule-based stand-in plays the Game of 24 and Blocksworld, and nothing else; give --model"
+            )
         player = Player(read_number(found[1]), told)
         return Rules(player.propose, player.rate, player.answer).complete(request)
 

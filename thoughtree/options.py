@@ -48,10 +48,11 @@ class Options:
         ),
     ] = None
     task: Annotated[
-        Literal["game24", "text"] | None,
+        Literal["game24", "blocksworld", "programming", "crosswords", "text"] | None,
         _option(
             PROBLEM,
-            "What code knows of the problem. Default: game24. text: nothing; a question in plain words.",
+            "What code knows of the problem. Default: game24. blocksworld: initial, goal. programming: problem, tests. "
+            "crosswords: clues. text: nothing; a question in plain words.",
         ),
     ] = None
     target: Annotated[str | None, _option(PROBLEM, "What the numbers of a game24 make. Default: 24.", metavar="N")] = (
@@ -76,7 +77,8 @@ class Options:
         list[str] | None,
         _option(
             PROBLEM,
-            "An input field by name; JSON where the field is no text. Repeatable.",
+            "An input field by name; JSON where the field is no text. name=@file reads a file, name=@@text is @text. "
+            "Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None
@@ -87,7 +89,7 @@ class Options:
         _option(
             MODEL,
             "As DSPy names it: openai/gpt-4o-mini, ollama_chat/llama3.2, ... Keys come from the environment. "
-            "Without it a rule-based stand-in plays game24.",
+            "Without it a rule-based stand-in plays game24 and blocksworld.",
             metavar="NAME",
         ),
     ] = None
@@ -97,8 +99,12 @@ class Options:
 
     # Search
     controller: Annotated[
-        Literal["dfs", "beam", "bfs", "best-first"] | None,
-        _option(SEARCH, "In which order. Default: beam, which is what bfs means too."),
+        Literal["dfs", "beam", "bfs", "best-first", "mcts"] | None,
+        _option(
+            SEARCH,
+            "In which order. Default: beam, which is what bfs means too; mcts for blocksworld and programming, dfs for "
+            "crosswords.",
+        ),
     ] = None
     propose: Annotated[
         Literal["lm", "samples", "moves"] | None,
@@ -134,7 +140,7 @@ class Options:
     keep: Annotated[str | None, _count("--keep", "best-first: children kept per expansion.")] = None
     expansions: Annotated[str | None, _count("--expansions", "best-first, dfs: states expanded at most.")] = None
     open: Annotated[int | None, _knob("best-first: states expanded at once.", metavar="N", min=1)] = None
-    lazy: Annotated[bool | None, _knob("dfs: rate a state only when its turn comes.")] = None
+    lazy: Annotated[bool | None, _knob("dfs, mcts: rate a state only when its turn comes.")] = None
     threshold: Annotated[float | None, _knob("dfs: drop states valued under this.", metavar="X")] = None
     prune_below: Annotated[float | None, _knob("best-first: drop states valued under this.", metavar="X")] = None
     min_score: Annotated[float | None, _knob("beam: drop states valued under this.", metavar="X")] = None
@@ -144,6 +150,21 @@ class Options:
     select: Annotated[Literal["top", "sample"] | None, _knob("beam: how states are kept.")] = None
     stop: Annotated[Literal["level", "first"] | None, _knob("beam: when a goal ends the search.")] = None
     best: Annotated[Literal["deepest", "seen"] | None, _knob("beam, best-first: what is given unsolved.")] = None
+    rollouts: Annotated[int | None, _knob("mcts: how often it goes down the tree.", metavar="N", min=1)] = None
+    exploration: Annotated[float | None, _knob("mcts: the weight of what is little visited.", metavar="X")] = None
+    selection: Annotated[Literal["uct", "puct"] | None, _knob("mcts: without or with the proposer's priors.")] = None
+    returns: Annotated[Literal["mean", "max", "discounted"] | None, _knob("mcts: what is backed up.")] = None
+    discount: Annotated[float | None, _knob("mcts: of discounted returns, per step.", metavar="X")] = None
+    simulate: Annotated[bool | None, _knob("mcts: go on from a new child to an end.")] = None
+    widening: Annotated[float | None, _knob("mcts: a child more while under visits to the power X.", metavar="X")] = (
+        None
+    )
+    reroot: Annotated[bool | None, _knob("mcts: propose again at the start once all is spent.")] = None
+    final: Annotated[Literal["value", "visits", "mean"] | None, _knob("mcts: by what the unsolved best is chosen.")] = (
+        None
+    )
+    patience: Annotated[str | None, _count("--patience", "mcts: rollouts without a better value, then it ends.")] = None
+    at_once: Annotated[int | None, _knob("mcts: rollouts in flight.", metavar="N", min=1)] = None
     ties: Annotated[Literal["age", "seed", "deeper"] | None, _knob("Which of equal values comes first.")] = None
     dedupe: Annotated[bool | None, _knob("Drop steps and states that were met before.")] = None
 

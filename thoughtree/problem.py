@@ -8,19 +8,22 @@ from typing import Any
 from .imported import imported
 from .mistake import Mistake
 from .modules import TreeOfThoughts, load
+from .modules.program import Program
 from .offline import PRICES
 from .options import ALL, Options
-from .search import DFS, Beam, BestFirst
-from .tasks import FreeText, Game24, Task
+from .search import DFS, MCTS, Beam, BestFirst
+from .task_programs import KINDS, TAKEN
+from .tasks import Blocksworld, Game24
+from .tasks.blocksworld_facts import blocks_of
 from .typed_input import inputs_of
 
-CONTROLLERS: dict[str, type[Any]] = {"dfs": DFS, "beam": Beam, "bfs": Beam, "best-first": BestFirst}
+CONTROLLERS: dict[str, type[Any]] = {"dfs": DFS, "beam": Beam, "bfs": Beam, "best-first": BestFirst, "mcts": MCTS}
 KNOBS = tuple(dict.fromkeys(f.name for kind in CONTROLLERS.values() for f in fields(kind)))
 CEILINGS = ("calls", "seconds", "cost", "tokens", "nodes")
-FINISHED = ("task", "target", "strict", "propose", "rate", "scale")  # what a finished program has already
+FINISHED = ("task", *TAKEN)  # what a finished program has already
 
 
-def problem_of(options: Options) -> tuple[TreeOfThoughts, dict[str, Any]]:
+def problem_of(options: Options) -> tuple[Program, dict[str, Any]]:
     """Raises Mistake, ValueError or OSError, each saying what to mend."""
     program = _finished(options) if options.program or options.load else _new(options)
     inputs = inputs_of(program.signature, options.words or [], options.input or [])
@@ -35,16 +38,14 @@ def problem_of(options: Options) -> tuple[TreeOfThoughts, dict[str, Any]]:
     return program, inputs
 
 
-def _new(options: Options) -> TreeOfThoughts:
-    task: Task[Any, Any]
-    if options.task == "text":
-        for name in _given(options, ("target", "strict")):
-            raise Mistake(f"{_flag(name)}: only --task game24 has this")
-        task, signature = FreeText(), "question -> answer"
-    else:
-        task, signature = Game24(target=options.target or 24, strict=bool(options.strict)), None
-    roles = _given(options, ("propose", "rate", "scale"))
-    return TreeOfThoughts(signature, task=task, **roles)
+def _new(options: Options) -> Program:
+    name = options.task or "game24"
+    said = _given(options, TAKEN)
+    for option in said:
+        if option not in KINDS[name].takes:
+            having = ", ".join(other for other, kind in KINDS.items() if option in kind.takes)
+            raise Mistake(f"{_flag(option)}: only --task {having} has this")
+    return KINDS[name].make(said)
 
 
 def _finished(options: Options) -> TreeOfThoughts:
@@ -71,12 +72,15 @@ def _given(options: Options, names: tuple[str, ...], prefix: str = "") -> dict[s
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _enough_steps(program: TreeOfThoughts, inputs: dict[str, Any]) -> dict[str, int]:
-    """A Game of 24 takes a step less than it has numbers."""
-    if not isinstance(program.task, Game24):
+def _enough_steps(program: Program, inputs: dict[str, Any]) -> dict[str, int]:
+    """A Game of 24 takes a step less than it has numbers; a block is taken and put somewhere twice at most."""
+    if isinstance(program.task, Game24):
+        enough = len(program.task.for_inputs(inputs).numbers or ()) - 1
+    elif isinstance(program.task, Blocksworld):
+        enough = 4 * len(blocks_of(program.task.initial(inputs).facts))
+    else:
         return {}
-    numbers = program.task.for_inputs(inputs).numbers or ()
-    return {"max_depth": max(program.controller.max_depth, len(numbers) - 1)}
+    return {"max_depth": max(program.controller.max_depth, enough)}
 
 
 def _controller(now: Any, name: str | None, knobs: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -15,7 +16,7 @@ LONGEST = 60  # characters of a wrong value that are shown
 
 
 def inputs_of(signature: type[dspy.Signature], words: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
-    """The inputs of one call. words: the first field's value. pairs: `name=value`. Raises Mistake."""
+    """The inputs of one call. words: the first field's value. pairs: `name=value` or `name=@file`. Raises Mistake."""
     known = signature.input_fields
     first, given = next(iter(known)), dict[str, str]()
     if words:
@@ -28,12 +29,26 @@ def inputs_of(signature: type[dspy.Signature], words: Sequence[str], pairs: Sequ
             raise Mistake(f"--input {name!r}: there is no such input; the names are {', '.join(known)}")
         if name in given:
             raise Mistake(f"--input {name!r} is given twice" + (", the first time as the problem" if words else ""))
-        given[name] = value
+        given[name] = _read(name, value[1:]) if value.startswith("@") else value
     for name, info in known.items():
         if name not in given and info.is_required():
             how = "the problem, in quotes" if name == first else f"--input {name}=..."
             raise Mistake(f"input {name!r} is missing: give {how}")
     return {name: typed(name, known[name].annotation, text) for name, text in given.items()}
+
+
+def _read(name: str, path: str) -> str:
+    """The text of a file. What begins with a second @ is text with one."""
+    if path.startswith("@"):
+        return path
+    if not path:
+        raise Mistake(f"--input {name}=@: no file is named; write {name}=@file, or {name}=@@ for the text '@'")
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Mistake(f"--input {name}=@{path}: this file is no UTF-8 text") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise Mistake(f"--input {name}=@{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def typed(name: str, annotation: Any, text: str) -> Any:
