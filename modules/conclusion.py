@@ -9,6 +9,7 @@ import dspy
 from ..search import SearchResult, SearchStatus
 from ..search.protocol import Answered
 from ..tasks.environment_task import EnvironmentTask
+from .aggregation import agreed
 from .prediction import SearchFailed, SearchPrediction
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ TRAJECTORY = "trajectory"  # as dspy.ReAct names it
 
 def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
     """The prediction; the calls to learn from go to whoever collects a trace. SearchFailed where that was asked for."""
+    if session.plan.aggregate and not result.solved:
+        best = agreed(result, session.finisher.known)
+        result = result if best is None else result.replace(best=best, answer=None)
     closed = session.search.closed
     refused = closed.fields if isinstance(closed, Answered) and closed.rule is not None else None
     fields = _fields(session, result, refused)

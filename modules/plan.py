@@ -32,7 +32,8 @@ class Plan:
     of what an environment or a goal check knows, and of agreeing samples, in a judge's value. answer: "auto" (code
     where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
     candidate. threshold: the reward that verifies an answer. transition: whether the
-    task's own step checks or replaces a world model's. on_failure: "best" or "raise". concurrency:
+    task's own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
+    answers. on_failure: "best" or "raise". concurrency:
     calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
     again. history: keep DSPy's history as well.
     """
@@ -51,6 +52,7 @@ class Plan:
     first: Literal["answer"] | None = None
     threshold: float | None = None
     transition: Literal["check", "replace"] | None = None
+    aggregate: bool = False
     on_failure: Literal["best", "raise"] = "best"
     concurrency: int = 8
     seed: int = 0

@@ -34,6 +34,8 @@ class RAP(Program):
     transition: "check" has the model predict and the task's own `apply` compare: where they differ the task is right,
         and `prediction.search.world_accuracy` is the share that was predicted well. "replace" asks no model. None
         (default) trusts it.
+    aggregate: where code cannot tell a right answer, the one with the most reward behind it over all finished paths is
+        given, and not that of the single best path.
     propose: "lm" or "moves" (the task's legal moves). propose_lm, world_lm, rate_lm, answer_lm: LMs per role.
     The others are as in TreeOfThoughts. A solved status means that code saw the goal in a predicted state.
     """
@@ -49,6 +51,7 @@ class RAP(Program):
         blend: float = 0.5,
         samples: int = 1,
         transition: Any = None,
+        aggregate: bool = False,
         answer: Any = None,
         propose_lm: Any = None,
         world_lm: Any = None,
@@ -84,6 +87,7 @@ class RAP(Program):
             samples=samples,
             blend=blend,
             transition=transition,
+            aggregate=aggregate,
             answer="auto" if answer is None else answer,
             on_failure=on_failure,
             concurrency=concurrency,

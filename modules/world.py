@@ -18,10 +18,14 @@ def landed(task: Any, new: Any) -> Stepped | Illegal:
     for rule in task.rules(new):
         return Illegal(rule)
     share = task.goal_share(new) if hasattr(task, "goal_share") else None
+    solved = bool(task.is_goal(new))
+    over = not solved and bool(task.is_terminal(new))
     return Stepped(
         new,
         task.key(new),
-        solved=bool(task.is_goal(new)),
+        solved=solved,
+        terminal=over,
+        unjudged=over and not stepping.checks_goal(task),
         reward=share or 0.0,
         observation={"observation": "", "feedback": None, "value": share},
     )
