@@ -59,10 +59,10 @@ def estimate(
 ) -> Estimate:
     """The most that one call of `program` can make.
 
-    tokens: tokens in and out of one call, per role ("propose", "rate", "cheap_rate", "answer"; "step" for a
-    reward function that calls a model). price: dollars per million tokens (in, out), one for all or one per
-    role. measured: a SearchResult whose means per call are used instead of `tokens`; it does not tell prompts
-    from replies, so all its tokens cost what the dearer do. moves: the most children of a node, where
+    tokens: tokens in and out of one call, per role ("propose", "rate", "cheap_rate", "answer", "reflect"; "step" for a
+    world model, or a reward function or an environment that calls one). price: dollars per million tokens (in, out),
+    one for all or one per role. measured: a SearchResult whose means per call are used instead of `tokens`; it does not
+    tell prompts from replies, so all its tokens cost what the dearer do. moves: the most children of a node, where
     branching is None.
     """
     most = getattr(program.controller, "most", lambda moves: None)(moves)
@@ -92,10 +92,10 @@ def _means(result: Any) -> dict[str, tuple[float, float]]:
 
 
 def _of(given: Mapping[str, tuple[float, float]], role: str) -> tuple[float, float]:
-    """What is given for a role; a cheap rating is else one like any other, and a reward's call like an
-    answer's.
+    """What is given for a role; a cheap rating is else one like any other, and the call of a reward, a
+    world model or a reflection like an answer's.
     """
-    alike = {"cheap_rate": "rate", "step": "answer"}
+    alike = {"cheap_rate": "rate", "step": "answer", "reflect": "answer"}
     name = role if role in given else alike.get(role, role)
     if name not in given:
         raise ValueError(f"price={dict(given)!r}: there is none for {role!r}, which makes calls")

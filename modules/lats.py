@@ -34,6 +34,7 @@ class LATS(Program):
         (`step(action)`, `snapshot()`, `restore(token)`); one that can be neither is refused.
     tools: instead of an environment: functions and dspy.Tools, sync or async, each marked as `repeatable`; an action is
         a call, `submit(...)` with the output fields ends it, and `prediction.trajectory` is as dspy.ReAct's.
+        One whose function calls LMs says how often at most, in an attribute `calls` of it.
     reward_fn, threshold: instead of an environment: each action is a whole attempt at the answer, and
         `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)` says what it is worth; one that reaches
         the threshold (default 1.0) is a solution.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..tasks.environment_task import EnvironmentTask
 from .calls import adapter
 from .finish import closes
 from .own import calls_of
@@ -29,10 +30,18 @@ def calls_by_role(program: Program, expansions: int, evaluations: int, moves: in
         "propose": proposals * calls_of(program.propose_fn or program.propose, each),
         "rate": ratings * calls_of(program.value_fn or program.rate_fn or program.rate, each),
         "cheap_rate": ratings * cheap,
-        "step": evaluations * reward,
+        "step": evaluations * _of_a_step(program, each, reward),
+        "reflect": evaluations * each if program.reflect is not None else 0,
         "answer": (closing + (plan.first == "answer")) * (each + reward),
     }
     return {role: calls for role, calls in found.items() if calls}
+
+
+def _of_a_step(program: Program, each: int, reward: int) -> int:
+    """A world model's call, what an environment declares, or a reward function's calls for a finished answer."""
+    if program.world is not None:
+        return each
+    return program.task.calls if isinstance(program.task, EnvironmentTask) else reward
 
 
 def requests(program: Program, expansions: int, evaluations: int, branching: int) -> int:

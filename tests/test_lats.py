@@ -300,3 +300,8 @@ def test_a_run_is_resumed_from_its_journal(tmp_path: Any) -> None:
         found = first(task="t", config={"journal": path})
     assert (before, len(engine.calls)) == (5, 8)
     assert found.program == "good"
+
+
+def test_an_estimate_counts_reflections() -> None:
+    found = LATS(env=Runner(), controller=MCTS(rollouts=3, branching=2)).estimate(price=(1.0, 1.0))
+    assert found.calls == {"propose": 6, "rate": 6, "reflect": 6}

@@ -294,3 +294,17 @@ def test_it_is_saved_loaded_and_resumed(tmp_path: Any) -> None:
         loaded(question="q", config={"journal": journal, "budget": 3})
         found = loaded(question="q", config={"journal": journal})
     assert (found.answer, found.trajectory["thought_0"], library.runs) == (4, "step 0", ["Rome"])
+
+
+def test_a_tool_may_declare_calls_of_its_own_and_else_may_make_none() -> None:
+    def asking() -> str:
+        return str(dspy.Predict("topic -> fact")(topic="Rome").fact)
+
+    def answers(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        return {"fact": "it is old"} if "fact" in kind else script("asking()", "submit(1)")(kind, inputs, n)
+
+    undeclared = solve(LATS(SIGNATURE, tools=[repeatable(asking)], concurrency=1), Engine(answers))
+    assert undeclared.search.status is SearchStatus.FAILED  # a call that nobody reserved is an error, no observation
+    asking.calls = 1  # type: ignore[attr-defined]
+    found = solve(LATS(SIGNATURE, tools=[repeatable(asking)], concurrency=1), Engine(answers))
+    assert (found.answer, found.trajectory["observation_0"]) == (1, "it is old")

@@ -197,3 +197,10 @@ def test_a_run_is_resumed_from_its_journal(tmp_path: Any) -> None:
     whole = solve(RAP(task=Blocksworld()), once)
     assert found.search.path == whole.search.path == PLAN
     assert len(engine.calls) == len(once.calls)
+
+
+def test_an_estimate_counts_the_world_models_calls() -> None:
+    calls = RAP(task=Blocksworld(), controller=MCTS(rollouts=5, branching=3)).estimate().calls
+    assert calls == {"propose": 5, "rate": 15, "step": 15}
+    replaced = RAP(task=Blocksworld(), controller=MCTS(rollouts=5, branching=3), transition="replace")
+    assert replaced.estimate().calls == {"propose": 5, "rate": 15}
