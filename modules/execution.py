@@ -161,7 +161,8 @@ class _Run:
         if self.plans:
             inputs = program.task.inputs_at(self.state, self.inputs)  # type: ignore[attr-defined]
         config = {"seed": program.plan.seed + len(self.plans), "on_failure": "best", "refused": dict(self.refused)}
-        found: SearchPrediction = program(**inputs, config=config)
+        call: Any = program  # whose `__call__` is declared to give any Prediction
+        found: SearchPrediction = call(**inputs, config=config)
         self.plans.append(found)
         return found
 

@@ -18,7 +18,8 @@ def repeatable(tool: T) -> T:
     A tree search tries branches and leaves them: what a tool did in one of them cannot be taken back.
     Setting the attribute `repeatable = True` on a function does the same.
     """
-    if isinstance(tool, dspy.Tool):
+    given: Any = tool
+    if isinstance(given, dspy.Tool):
         object.__setattr__(tool, MARK, True)  # pydantic takes fields alone
         return tool
     try:
