@@ -28,6 +28,7 @@ class Program(dspy.Module):
     task: Task[Any, Any]
     signature: type[dspy.Signature]
     settings: Settings
+    prices: dict[str, tuple[float, float]]  # model -> dollars per million tokens in, out
 
     # A program has these, or None.
     propose_fn: Any = None

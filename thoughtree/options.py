@@ -121,6 +121,14 @@ class Options:
         Literal["verdict", "unit", "anchored"] | None,
         _option(SEARCH, "sure, maybe, impossible (verdict, the default); 0 to 1 (unit); 0 to 10 (anchored)."),
     ] = None
+    transition: Annotated[
+        Literal["check", "replace"] | None,
+        _option(
+            SEARCH,
+            "blocksworld: the model predicts each step and the rules have the last word (check, the default), or the "
+            "rules alone (replace).",
+        ),
+    ] = None
     samples: Annotated[int | None, _option(SEARCH, "Ratings per node. Default: 1.", metavar="N", min=1)] = None
     concurrency: Annotated[int | None, _option(SEARCH, "Calls in flight. Default: 8.", metavar="N", min=1)] = None
     seed: Annotated[int | None, _option(SEARCH, "For ties and sampling. Default: 0.", metavar="N")] = None

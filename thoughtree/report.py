@@ -22,6 +22,7 @@ WORTH = {
     SearchStatus.FAILED: "no answer worth giving",
 }
 REFUSED = "the best candidate, which code has refused"
+FAR = "nothing that code could verify; this is how far it came"
 STYLES = {SearchStatus.SOLVED: "green", SearchStatus.UNVERIFIED: "yellow", SearchStatus.FAILED: "red"}
 
 
@@ -40,6 +41,7 @@ def as_json(found: SearchPrediction, models: dict[str, str | None], tree: bool, 
         "seconds": result.seconds,
         "unread": result.unread,
         "errors": result.errors,
+        "predicted": result.predicted,
         "warnings": list(result.warnings),
         **models,
     }
@@ -66,12 +68,17 @@ def summary_text(result: Result) -> Text:
     worth = REFUSED if result.refuted else WORTH[result.status]
     if result.path and not answered:
         worth = "no answer, but the best way so far"
+    elif result.path and result.status is SearchStatus.FAILED and not result.refuted:
+        worth = FAR
     status = f"{result.status}{_ending(result)}: {worth}"
     told.append("status: ", "dim").append(f"{status}\n", STYLES.get(result.status, ""))
     if result.path:
         told.append("path:\n", "dim")
     for i, step in enumerate(result.path, 1):
         told.append(f"  {i}. {one_line(step)}\n")
+    if result.predicted:
+        right = f"{result.predicted['right']:,} of {sum(result.predicted.values()):,} predictions were right"
+        told.append("world model: ", "dim").append(f"{right}\n")
     return told.append("spent: ", "dim").append(_spending(result))
 
 

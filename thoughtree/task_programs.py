@@ -8,7 +8,7 @@ from typing import Any
 
 from .modules import LATS, RAP, TreeOfThoughts
 from .modules.program import Program
-from .search import DFS
+from .search import DFS, MCTS
 from .tasks import Blocksworld, Crosswords, FreeText, Game24, Programming
 
 TREE_ROLES = ("propose", "rate", "scale")
@@ -35,7 +35,13 @@ def _text(said: dict[str, Any]) -> Program:
 
 
 def _blocksworld(said: dict[str, Any]) -> Program:
-    return RAP(task=Blocksworld(), **said)
+    """Checked by the rules: a plan that is called verified works in the world, and not in a prediction alone.
+
+    Rollouts go on to an end, as in the paper: plans are longer than ten rollouts of one step each.
+    """
+    controller = MCTS(rollouts=10, branching=3, exploration=1.0, simulate=True)
+    given: dict[str, Any] = {"transition": "check", **said}
+    return RAP(task=Blocksworld(), controller=controller, **given)
 
 
 def _programming(said: dict[str, Any]) -> Program:
@@ -49,9 +55,9 @@ def _crosswords(said: dict[str, Any]) -> Program:
 
 KINDS = {
     "game24": Kind(_game24, ("target", "strict", *TREE_ROLES)),
-    "blocksworld": Kind(_blocksworld, ("propose",)),
+    "blocksworld": Kind(_blocksworld, ("propose", "transition")),
     "programming": Kind(_programming, (), "write programs"),
     "crosswords": Kind(_crosswords, TREE_ROLES, "guess words"),
     "text": Kind(_text, TREE_ROLES, "reason about text"),
 }
-TAKEN = ("target", "strict", *TREE_ROLES)
+TAKEN = ("target", "strict", *TREE_ROLES, "transition")
