@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from engines import Engine, lm
 from thoughtree import MCTS, RAP, Beam, Blocksworld
-from thoughtree.block_planning import good, moves_to_try, undone
+from thoughtree.block_planning import enough_steps, good, moves_to_try, undone
 from thoughtree.cli import app
 from thoughtree.exits import Exit
 from thoughtree.mistake import Mistake
@@ -181,6 +181,18 @@ def test_a_block_is_put_down_until_its_place_is_ready() -> None:
     assert next(str(move) for move in moves_to_try(covered, goal)) == "put down block a"
     assert next(str(move) for move in moves_to_try(ready, goal)) == "stack block a on top of block b"
     assert not good(BlockMove("stack", "a", "c"), ready, goal)
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "steps"),
+    [
+        ("on(a,b), ontable(b), ontable(c)", "on(a,b)", 0),
+        ("on(a,b), ontable(b), ontable(c)", "on(b,c)", 8),  # a and b
+        ("holding(a), ontable(b)", "handempty", 4),
+    ],
+)
+def test_steps_that_a_plan_takes_at_most(start: str, goal: str, steps: int) -> None:
+    assert enough_steps(read_initial(start), frozenset({goal})) == steps
 
 
 @pytest.mark.parametrize("start", ["on(a,b), ontable(b), ontable(c)", "holding(a), on(c,b), ontable(b)"])

@@ -32,6 +32,12 @@ def good(move: BlockMove, before: Facts, goal: Facts) -> bool:
     return move.verb == "unstack" or view.ready(block)
 
 
+def enough_steps(facts: Facts, goal: Facts) -> int:
+    """How many actions reach the goal at the most: each block that is not in place is taken and put twice."""
+    view = View(where(facts), where(goal), goal)
+    return 4 * sum(place == HAND or not view.in_place(block) for block, place in view.at.items())
+
+
 def undone(move: BlockMove, after: Facts) -> Facts:
     """What held before a move that was made."""
     block, places = move.block, {fact("holding", move.block), fact("ontable", move.block)}

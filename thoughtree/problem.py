@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from .block_planning import enough_steps
 from .imported import imported
 from .mistake import Mistake
 from .modules import TreeOfThoughts, load
@@ -14,7 +15,6 @@ from .options import ALL, Options
 from .search import DFS, MCTS, Beam, BestFirst
 from .task_programs import KINDS, TAKEN
 from .tasks import Blocksworld, Game24
-from .tasks.blocksworld_facts import blocks_of
 from .typed_input import inputs_of
 
 CONTROLLERS: dict[str, type[Any]] = {"dfs": DFS, "beam": Beam, "bfs": Beam, "best-first": BestFirst, "mcts": MCTS}
@@ -73,11 +73,12 @@ def _given(options: Options, names: tuple[str, ...], prefix: str = "") -> dict[s
 
 
 def _enough_steps(program: Program, inputs: dict[str, Any]) -> dict[str, int]:
-    """A Game of 24 takes a step less than it has numbers; a block is taken and put somewhere twice at most."""
+    """A Game of 24 takes a step less than it has numbers; blocks as many as their plan may need."""
     if isinstance(program.task, Game24):
         enough = len(program.task.for_inputs(inputs).numbers or ()) - 1
     elif isinstance(program.task, Blocksworld):
-        enough = 4 * len(blocks_of(program.task.initial(inputs).facts))
+        start = program.task.initial(inputs)
+        enough = enough_steps(start.facts, start.goal)
     else:
         return {}
     return {"max_depth": max(program.controller.max_depth, enough)}

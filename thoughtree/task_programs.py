@@ -39,7 +39,7 @@ def _blocksworld(said: dict[str, Any]) -> Program:
 
     Rollouts go on to an end, as in the paper: plans are longer than ten rollouts of one step each.
     """
-    controller = MCTS(rollouts=10, branching=3, exploration=1.0, simulate=True)
+    controller = MCTS(rollouts=10, branching=3, max_depth=6, exploration=1.0, simulate=True)
     given: dict[str, Any] = {"transition": "check", **said}
     return RAP(task=Blocksworld(), controller=controller, **given)
 
