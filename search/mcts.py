@@ -77,7 +77,8 @@ class MCTS(Knobs):
         )
 
     def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
-        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if rating.declared else Bounds()
+        declared = rating.declared and self.returns != "discounted"  # a sum of rewards has no scale
+        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if declared else Bounds()
         run = Rollouts(tree, rating, self, bounds)
         tree.rollouts = run.logs
         for done in range(self.rollouts):

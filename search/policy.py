@@ -103,20 +103,24 @@ def select(
     return path
 
 
-def backup(path: Sequence[Node[S, A]], value: float, discount: float = 1.0, rewards: bool = False) -> None:
-    """Add one return to every node of `path`, whose last node is worth `value`.
+def backup(
+    path: Sequence[Node[S, A]], value: float, discount: float = 1.0, rewards: bool = False
+) -> tuple[float, float]:
+    """Add one return to every node of `path`, whose last node is worth `value`; give the least and the most added.
 
     Without `rewards` every node gets `value`. With them, the return is discounted and takes in each step's reward:
     G(leaf) = value, G(parent) = r(child) + discount G(child). Rewards 1, 0, 1, value 0, discount 1: 2 at the root.
     """
-    returned = value
+    returned = least = most = value
     for node in reversed(path):
         node.total = node.total + returned if node.visits else returned  # a leaf shares its value's memory
         node.visits += 1
         if returned > node.peak:
             node.peak = returned
         if rewards:
+            least, most = min(least, returned), max(most, returned)
             returned = node.reward + discount * returned
+    return least, most
 
 
 def close(tree: Tree[S, A], node: Node[S, A]) -> None:

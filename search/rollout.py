@@ -255,8 +255,9 @@ class Rollouts(Generic[S, A]):
     # ---- afterwards
 
     def _back_up(self, path: Sequence[Node[S, A]], value: float, log: RolloutLog) -> None:
-        backup(path, value, self.recipe.discount, rewards=self.recipe.returns == "discounted")
-        self.bounds.widen(value)
+        least, most = backup(path, value, self.recipe.discount, rewards=self.recipe.returns == "discounted")
+        self.bounds.widen(least)
+        self.bounds.widen(most)
         log.value = value if log.value is None else max(log.value, value)
         if self.best is None or self.best.value is None or value > self.best.value:
             self.best = log

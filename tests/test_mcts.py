@@ -87,6 +87,9 @@ def test_a_discounted_return_takes_in_the_rewards_of_the_steps() -> None:
         path[-1].reward = reward
     backup(path, 0.0, 1.0, rewards=True)
     assert [node.total for node in path] == [2.0, 1.0, 1.0, 0.0]
+    assert backup([tree.root, path[1]], 5.0, 0.5, rewards=True) == (3.5, 5.0)
+    for node, total in zip(path, (2.0, 1.0, 1.0, 0.0), strict=True):
+        node.total = total
     backup(path, 4.0, 0.5, rewards=True)
     assert [node.total - before for node, before in zip(path, (2.0, 1.0, 1.0, 0.0), strict=True)] == [
         1.0 + 0.5 * (0.0 + 0.5 * (1.0 + 0.5 * 4.0)),
