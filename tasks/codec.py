@@ -93,9 +93,7 @@ def _first_parameter(cls: type[Any]) -> Any | None:
             continue
         found = _first_parameter(origin)
         if isinstance(found, TypeVar):
-            given: dict[Any, Any] = dict(
-                zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False)
-            )
+            given: dict[Any, Any] = dict(zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False))
             found = given.get(found)
         if found is not None:
             return found
