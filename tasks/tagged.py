@@ -45,6 +45,6 @@ def load(value: Any) -> Any:
         case "frozenset":
             return frozenset(items)
         case "dict":
-            return {key: item for key, item in items}
+            return dict(items)
         case other:
             raise ValueError(f"unknown tag {other!r}")
