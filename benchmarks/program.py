@@ -89,9 +89,11 @@ def measure(data: Path | None = None) -> Report:
         "program",
         f"time per LM call of a whole program over a bare dspy.Predict's, {IN_FLIGHT} in flight",
         rows,
-        [f"Ratio of the least of {REPEATS} repeats, taken in turn. Garbage collector on."],
+        [f"Ratio of the third least of {REPEATS} repeats, taken in turn. Garbage collector on."],
     )
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
-    return min(ours) / min(theirs), min(ours)
+    """Of the third least times, and ours. A bare acall takes threads: its least time is one lucky run."""
+    mine, bare = sorted(ours)[2], sorted(theirs)[2]
+    return mine / bare, mine
