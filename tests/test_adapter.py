@@ -116,6 +116,12 @@ def test_prompts_are_dspys_own_to_the_byte(which):
     assert PLAIN.format_finetune_data(sig, demos, dict(inputs), {"answer": "a"}) == fine_tuning
 
 
+def test_a_system_message_is_written_once():
+    sig = dspy.Signature("question -> answer", "Written once.")
+    assert PLAIN.format_system_message(sig) is PLAIN.format_system_message(sig)
+    assert CHAT.format_system_message(sig) is not CHAT.format_system_message(sig)  # DSPy writes it for every call
+
+
 def test_a_prompt_follows_instructions_and_descriptions_that_change_in_place():
     sig = dspy.Signature("question -> answer", "First.")
     assert "First." in PLAIN.format_system_message(sig)
