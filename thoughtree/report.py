@@ -89,7 +89,8 @@ def _spending(result: Result) -> str:
         parts.append(f"${spent.cost:.4f}")
     if result.unfinished:
         parts.append(f"{result.unfinished} more in flight")
-    return ", ".join([*parts, f"{len(result.tree):,} nodes", f"{result.seconds:.1f} s"])
+    nodes = len(result.tree)
+    return ", ".join([*parts, f"{nodes:,} node{'s' * (nodes != 1)}", f"{result.seconds:.1f} s"])
 
 
 def _ending(result: Result) -> str:
