@@ -22,17 +22,26 @@ CLAIMED_VALUE = 1.0  # of an answer that nothing in code can check
 
 def marked_answer(text: str) -> str | None:
     """What follows `ANSWER:` at the start of `text`, without the emphasis around it; None if unmarked."""
-    answer = None
-    while mark := MARK.match(text):
-        answer = text = _without(mark["open"] if not mark["shut"] else "", text[mark.end() :].strip())
-    return answer
+    start, end, marked = 0, len(text), False
+    while mark := MARK.match(text, start, end):  # by place: a model that repeats the mark for ever costs no copies
+        marked = True
+        start, end = _stripped(text, mark.end(), end)
+        emphasis = mark["open"] if not mark["shut"] else ""
+        if emphasis and text.startswith(emphasis, start, end):  # **ANSWER:** 42
+            start += len(emphasis)
+        elif text.endswith(emphasis, start, end):  # **ANSWER: 42**
+            end -= len(emphasis)
+        start, end = _stripped(text, start, end)
+    return text[start:end] if marked else None
 
 
-def _without(emphasis: str, text: str) -> str:
-    """`text` without the other end of an emphasis that was opened before it."""
-    if emphasis and text.startswith(emphasis):  # **ANSWER:** 42
-        return text.removeprefix(emphasis).strip()
-    return text.removesuffix(emphasis).strip()  # **ANSWER: 42**
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """The part of `text` between these places, without the white space at its ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def checks_goal(task: Task[Any, Any]) -> bool:

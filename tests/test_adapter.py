@@ -16,6 +16,7 @@ from engines import Engine, lm
 from thoughtree.modules.calls.adapter import PLAIN, SearchAdapter, calls_of, search_adapter
 from thoughtree.modules.calls.failures import failure
 from thoughtree.modules.calls.gate import Meter, OverCalls, gate
+from thoughtree.modules.calls.sections import sections
 from thoughtree.search.protocol import Unread
 
 CHAT = dspy.ChatAdapter()
@@ -474,3 +475,12 @@ def test_the_hint_of_dspy_refine_arrives(own):
         dspy.Refine(Searching(), N=2, reward_fn=never, threshold=1.0)(question="q")
     asked = [c.inputs for c in engine.calls if "answer" in c.kind]
     assert asked == [{"question": "q"}, {"question": "q", "hint_": "be brief"}]
+
+
+@pytest.mark.parametrize(
+    "noise", ["*" * 10**6, "_`" * 500_000, "[[" + " " * 10**6, "[[" + "#" * 10**6, "*[[" * 300_000]
+)
+def test_a_reply_that_repeats_a_sign_for_ever_is_read_in_one_pass(noise):
+    """By a pattern that tries every place of a run, this takes hours."""
+    read = sections(f"{noise}\nThe rest. **[[ ## thought_rating ## ]]** sure", ["rating_reasoning", "thought_rating"])
+    assert read["thought_rating"] == "sure"

@@ -48,4 +48,6 @@ def _value(text: str) -> str:
 def _loose(names: tuple[str, ...]) -> re.Pattern[str]:
     """Markers as ChatAdapter sees them, and those of known names anywhere and however they are written."""
     known = "|".join(map(re.escape, sorted((*names, "completed"), key=len, reverse=True)))
-    return re.compile(rf"{_STRICT.pattern}:?|[*_`]*\[\[\s*#*\s*((?i:{known}))\s*#*\s*\]\][*_`]*:?", re.M)
+    # Possessive, and emphasis only from where it begins: a model that repeats one sign for ever costs no more time.
+    loose = rf"(?:(?<![*_`])[*_`]++)?\[\[\s*+#*+\s*+((?i:{known}))\s*+#*+\s*+\]\][*_`]*+:?"
+    return re.compile(rf"{_STRICT.pattern}:?|{loose}", re.M)
