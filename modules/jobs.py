@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import dspy
@@ -82,7 +83,8 @@ class Jobs:
     def _propose(self, request: Propose, attempt: int, node: NodeView, lessons: Sequence[str]) -> Job | Reply:
         program, inputs, n = self.program, self.inputs, request.n
         if self.plan.propose == "moves":
-            return Reply(Proposed(tuple(self.task.moves(node.state))[:n]), FREE, by_code=True)
+            moves = islice(self.task.moves(node.state), n)  # of which there may be no end
+            return Reply(Proposed(tuple(moves)), FREE, by_code=True)
         if program.propose_fn is not None:
             return self.own.function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
         role = program.propose

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Set
+from itertools import islice
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -57,10 +58,19 @@ def nodes_fields(nodes: list[NodeView]) -> dict[str, Any]:
     return {**node_fields(nodes[0]), "search_candidates": numbered(["; ".join(n.path) for n in nodes])}
 
 
+def ordered(given: Iterable[Any], name: str) -> Iterator[Any]:
+    """What a function of the user's own gave, one after the other. TypeError for what has no order, or is no list."""
+    unordered = isinstance(given, Set) and not isinstance(given, KeysView)
+    if unordered or isinstance(given, Mapping | bytes | bytearray):
+        raise TypeError(f"{name} gave a {type(given).__name__}: must be a list, or anything else that has an order")
+    return iter(given)
+
+
 def rated_by_function(given: Any, count: int, fn: Any) -> Outcome:
     """The values that a function of the user's own gave. ValueError for any that is no finite number."""
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    values: list[Any] = list(given) if several else [given]
+    values: list[Any] = [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        values = list(islice(ordered(given, name_of(fn)), count + 1))  # which may never end
     if len(values) != count:
         raise ValueError(f"{name_of(fn)} gave {len(values)} values for {count} nodes: one each is needed, in order")
     for value in values:

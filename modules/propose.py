@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import dspy
+from pydantic import BaseModel
 
 from .. import signatures
 from ..search.protocol import Outcome, Proposed, Unread
 from . import reader
 from .compose import compose
+from .own import ordered
 from .shown import NodeView
 
 # A reply that says there is no next step: it was read, and is not asked again.
@@ -20,6 +24,7 @@ DEAD_END = re.compile(
     re.IGNORECASE,
 )
 ALL = "as many as are worth trying"
+ONE = (str, Mapping, BaseModel, dspy.Example)  # iterable, and not a list of proposals
 
 
 class Propose(dspy.Module):
@@ -63,16 +68,22 @@ class Propose(dspy.Module):
 
 
 def proposed(text: Any, n: int | None) -> Outcome:
-    """What a proposer gave, whatever its shape: text, a list, or a prediction whose last field is either."""
+    """What a proposer gave, whatever its shape: text, items in order, or a prediction whose last field is either.
+
+    TypeError for items without an order, and for what was never awaited.
+    """
     if isinstance(text, dspy.Prediction):
         fields = list(text.keys())
         text = text[fields[-1]] if fields else None
-    if isinstance(text, list | tuple):
-        found = [item for item in text if not (item is None or (isinstance(item, str) and not item.strip()))]
-        return Proposed(tuple(found[:n]))
+    if isinstance(text, Awaitable):
+        raise TypeError(f"the proposer gave a {type(text).__name__} that nobody awaits; declare it with `async def`")
+    if isinstance(text, Iterable) and not isinstance(text, ONE):
+        items = ordered(text, "the proposer")
+        found = (item for item in items if not (item is None or (isinstance(item, str) and not item.strip())))
+        return Proposed(tuple(islice(found, n)))
     if text is None:
         return Unread("")
     if DEAD_END.fullmatch(reader.clean(str(text)).strip()):
         return Proposed(())
-    found = reader.items(str(text), n)
-    return Proposed(tuple(found)) if found else Unread(str(text))
+    read = reader.items(str(text), n)
+    return Proposed(tuple(read)) if read else Unread(str(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import dspy
@@ -32,9 +33,7 @@ class Reward:
         if isinstance(given, dspy.Prediction | dspy.Example):
             feedback = given.get("feedback")
             given = given.get("score")
-        if isinstance(given, bool):
-            given = float(given)
-        if not isinstance(given, int | float) or not isfinite(given):
+        if not isinstance(given, Real) or not isfinite(given):
             name = getattr(self.fn, "__name__", type(self.fn).__name__)
             raise ValueError(f"reward_fn {name} gave {given!r}: must be a finite number, or a Prediction with a score")
         return float(given), None if feedback is None else str(feedback)

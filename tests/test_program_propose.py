@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
+from itertools import count
 
 import dspy
 import pytest
 
 from engines import Engine, lm
 from puzzle24 import KINDS, PATH, PUZZLE, STEPS, call, drivers, engine, script
-from thoughtree import DFS, Beam, Game24, SearchStatus, TreeOfThoughts
+from thoughtree import DFS, Beam, FreeText, Game24, SearchStatus, TreeOfThoughts
 
 
 def flat(**knobs):
@@ -245,10 +247,50 @@ def test_a_module_may_call_as_often_as_it_declares():
         (dspy.Prediction(steps=["a", "b", "c", "d"]), ["a", "b", "c"]),
         ([], []),
         (None, []),
+        ((word for word in "ab"), ["a", "b"]),
+        ({"a": 1, "b": 2}.keys(), ["a", "b"]),
+        (deque("ab"), ["a", "b"]),
+        ((f"step {i}" for i in count(1)), ["step 1", "step 2", "step 3"]),  # as many as were asked for
     ],
 )
 def test_whatever_a_proposer_gives_is_read(given, read):
     assert children(call(flat(propose=lambda inputs, node, n: given), None, question="q")) == read
+
+
+@drivers
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"a", "b"}, "the proposer gave a set: must be a list"),
+        (b"a", "the proposer gave a bytes: must be a list"),
+        (asyncio.Future, "the proposer gave a Future that nobody awaits"),
+    ],
+)
+def test_what_has_no_order_or_was_not_awaited_is_no_proposal(driver, given, says):
+    def propose(inputs, node, n):
+        return given(loop=asyncio.new_event_loop()) if given is asyncio.Future else given
+
+    found = call(flat(propose=propose), None, driver, question="q")
+    assert says in found.search.first_error
+    assert children(found) == []
+
+
+def test_moves_may_have_no_end():
+    class Counting(FreeText):
+        def moves(self, state):
+            return (f"number {i}" for i in count())
+
+        def value(self, state):
+            return 1.0
+
+    program = TreeOfThoughts(
+        "question -> answer",
+        task=Counting(),
+        propose="moves",
+        answer="path",
+        controller=Beam(branching=3, max_depth=1),
+    )
+    assert children(call(program, None, question="q")) == ["number 0", "number 1", "number 2"]
 
 
 def test_a_wrong_proposer_is_the_visible_cause():

@@ -105,6 +105,25 @@ def test_what_is_no_rating_is_an_error_and_no_score(driver, given):
 
 
 @drivers
+@pytest.mark.parametrize("kind", [dict.fromkeys, set, bytes])
+def test_what_has_no_order_is_no_rating(driver, kind):
+    def rate(inputs, nodes):
+        return kind(node.id for node in nodes)
+
+    found = call(rating(rate=rate), rater(), driver, question="q")
+    assert values(found) == {"a": None, "b": None, "c": None}  # not the ids, which are numbers too
+    assert "rate gave a" in found.search.first_error
+
+
+def test_ratings_may_come_one_by_one():
+    def rate(inputs, nodes):
+        return (float(node.id) for node in nodes)
+
+    found = call(rating(rate=rate), rater(), question="q")
+    assert values(found) == {"a": 1.0, "b": 2.0, "c": 3.0}
+
+
+@drivers
 def test_a_rater_that_raises_gives_no_score(driver):
     def value(inputs, path):
         if path[-1] == "b":
