@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
+from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from ..search import Codec, Journal
 from ..search.journal import TELLING
@@ -31,7 +33,7 @@ def journal(session: Session, given: Any) -> Journal:
         return given
     path = Path(given)
     head = header(session)
-    if path.is_dir() or str(given).endswith(("/", "\\")):
+    if isdir(path) or str(given).endswith(("/", "\\")):
         path = path / (digest({name: value for name, value in head.items() if name not in TELLING}) + ENDING)
     return Journal(path, head, codec=codec(session))
 
@@ -50,7 +52,7 @@ def header(session: Session) -> dict[str, Any]:
         **({} if plan.transition is None else {"transition": plan.transition}),
         "seed": plan.seed,
         "task": describe(program.task),
-        "inputs": digest({name: _json(value) for name, value in session.inputs.items()}),
+        "inputs": digest({name: _settled(value) for name, value in session.inputs.items()}),
         "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")},
     }
 
@@ -87,6 +89,19 @@ def codec(session: Session) -> Codec:
         return {name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields}
 
     return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
+
+
+def _settled(value: Any) -> Any:
+    """`value` as JSON, the same in every process: a set has no order, and bytes need not be text."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    if isinstance(value, set | frozenset):
+        return sorted(digest(_settled(item)) for item in value)
+    if isinstance(value, Mapping):
+        return {str(name): _settled(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_settled(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else _json(value)
 
 
 def _json(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from .protocol import (
@@ -59,13 +60,13 @@ class Codec:
     def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply | None]:
         """The request with its attempt, and its reply, None for code's.
 
-        Raises ValueError, KeyError, TypeError, IndexError, AttributeError on a wrong line.
+        Raises ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError on a wrong line.
         """
-        key = _read_request(line["ask"]), int(line["attempt"])
+        key = _read_request(line["ask"]), _count(line["attempt"])
         if line.get("code"):
             return key, None
         calls, tokens, cost, seconds = line["usage"]
-        usage = Usage(int(calls), int(tokens), float(cost), float(seconds))
+        usage = Usage(_count(calls), _count(tokens), _amount(cost), _amount(seconds))
         return key, Reply(self._read_outcome(line["reply"]), usage, list(line.get("calls", ())))
 
     def _write_outcome(self, outcome: Outcome) -> list[Any]:
@@ -113,7 +114,8 @@ class Codec:
                 return Unread(str(rest[0]))
             case "failed":
                 error, fatal, transient, retry_after = rest
-                return Failed(str(error), bool(fatal), bool(transient), retry_after)
+                wait = None if retry_after is None else float(retry_after)
+                return Failed(str(error), bool(fatal), bool(transient), wait)
             case _:
                 raise ValueError(f"unknown outcome {kind!r}")
 
@@ -152,15 +154,28 @@ def _read_request(parts: list[Any]) -> Request:
     match kind:
         case "propose":
             node, n, sample, lessons = rest
-            return Propose(node, n, sample, lessons)
+            return Propose(_count(node), None if n is None else _count(n), _count(sample), _count(lessons))
         case "rate":
             nodes, sample, rater = rest
-            return Rate(tuple(nodes), sample, rater)
+            return Rate(tuple(map(_count, nodes)), _count(sample), str(rater))
         case "step":
-            return Step(*rest)
+            return Step(*map(_count, rest))
         case "reflect":
-            return Reflect(*rest)
+            return Reflect(*map(_count, rest))
         case "answer":
-            return Answer(*rest)
+            return Answer(*map(_count, rest))
         case _:
             raise ValueError(f"unknown request {kind!r}")
+
+
+def _count(value: Any) -> int:
+    """A whole number of a journal. Below 0 it would lift a ceiling."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def _amount(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < inf:
+        raise ValueError(f"{value!r} is no amount")
+    return float(value)

@@ -48,7 +48,7 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Held open until close(). Unbuffered: a line that cannot be written does not linger to be glued to another.
             self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise JournalError(f"journal {self.path}: cannot be opened for writing: {error}") from error
         try:
             if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
@@ -124,12 +124,12 @@ class Journal:
                 if reply is not None:
                     check_answer(key[0], reply.outcome)
                 self.recorded.append((key, reply))
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ProtocolError) as error:
+            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, ProtocolError) as error:
                 raise JournalError(f"journal {self.path}, line {number}: not a reply of a search ({error})") from error
 
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             raise JournalError(f"journal {self.path}, line {number}: not JSON ({error})") from error
         if not isinstance(value, dict):
@@ -147,3 +147,7 @@ class Journal:
                 f"journal {self.path} belongs to another search, by its header ({'; '.join(differ)}); "
                 "give this run a journal of its own, or the settings of that one"
             )
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON number")

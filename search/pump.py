@@ -106,12 +106,18 @@ class Pump(Generic[S, A, C]):
 
         collect()
         for key, reply in recorded:
+            in_time = key in asked
             if (ask := asked.pop(key, None) or late.pop(key, None)) is None:
                 continue  # the closing call of a run that a smaller budget ended
             made = self._make(ask) if reply is None else reply
-            if isinstance(made, Reply):
+            if isinstance(made, Reply) and not _ended_it(made):
                 self.tell(ask, made)
-            else:
-                asked[key] = ask  # code answered it then, and does not now
+            elif in_time:
+                asked[key] = ask  # code answered it then, and does not now; or it may get through by now
             collect()
         self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))
+
+
+def _ended_it(reply: Reply) -> bool:
+    """Whether this reply ended its run for a wrong key or an empty account: mended by now, or why resume?"""
+    return isinstance(reply.outcome, Failed) and reply.outcome.fatal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, fields
 from math import isfinite
 from pathlib import Path
@@ -42,9 +43,13 @@ def save(result: SearchResult[Any, Any], path: Path) -> None:
         text = json.dumps(dump(result), ensure_ascii=False, allow_nan=False, default=_refuse)
     except ValueError as error:  # a NaN, or a state that holds itself
         raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-    partial.replace(path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _refuse(value: Any) -> Any:

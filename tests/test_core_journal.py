@@ -34,6 +34,7 @@ from thoughtree.search import (
     Illegal,
     Journal,
     JournalError,
+    Outcome,
     Propose,
     Proposed,
     ProtocolError,
@@ -181,7 +182,7 @@ requests = st.one_of(
     st.builds(Reflect, st.integers(0, 99)),
     st.builds(Answer, st.integers(0, 99)),
 )
-usages = st.builds(Usage, st.integers(0, 9), st.integers(0, 10**9), numbers, numbers)
+usages = st.builds(Usage, st.integers(0, 9), st.integers(0, 10**9), st.floats(0, 1e9), st.floats(0, 1e9))
 
 
 @settings(max_examples=300, deadline=None)
@@ -348,9 +349,19 @@ def test_a_header_torn_by_a_crash_is_written_anew(tmp_path: Path) -> None:
         (
             '{"ask": ["rate", [1], 0, "rate"], "attempt": 0, "usage": [1, 0, 0, 0], '
             '"reply": ["rated", [NaN], null, 0]}',
-            "finite",
+            "NaN is no JSON number",
         ),
         ("[" * 100_000, "not JSON"),
+        ('{"ask": ["propose", [], 5, 0, 0], "attempt": 0, "code": true}', "[] is no count"),
+        ('{"ask": ["propose", 0, 5, 0, 0], "attempt": 1e999, "code": true}', "inf is no count"),
+        ('{"ask": ["step", 0], "attempt": 0, "reply": ["unread", ""], "usage": [-9, 0, 0, 0]}', "-9 is no count"),
+        ('{"ask": ["step", 0], "attempt": 0, "reply": ["unread", ""], "usage": [1, 0, -9.5, 0]}', "-9.5 is no amount"),
+        (
+            '{"ask": ["rate", [1], 0, "rate"], "attempt": 0, "usage": [1, 0, 0, 0], "reply": ["rated", [1'
+            + "0" * 400
+            + "], null, 0]}",
+            "too large",
+        ),
     ],
 )
 def test_a_wrong_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path, line: str, said: str) -> None:
@@ -440,10 +451,49 @@ def test_a_writer_in_another_process_is_refused(tmp_path: Path) -> None:
     held.close()
 
 
+@pytest.mark.parametrize("order", ["fatal first", "fatal last"])
+def test_what_ended_a_run_for_good_is_asked_again(tmp_path: Path, order: str) -> None:
+    """A wrong key may be mended by then; what was paid for is not paid for again."""
+    path, world = tmp_path / "journal", Letters({"": "ab", "a": "c", "b": "d"})
+
+    def replies(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        return Failed("wrong key", fatal=True) if request == Rate((2,)) else world.answer(request, tree)
+
+    running, journal = Search(Beam(max_depth=2), "", step=world.step), Journal(path, HEADER)
+    asks = running.ask()
+    while asks:
+        for ask in reversed(asks) if order == "fatal first" else asks:  # the others are in flight by then
+            reply = Reply(replies(ask.request, running.tree))
+            journal.write(ask, reply)
+            running.tell(ask.id, reply.outcome)
+        asks = running.ask()
+    journal.close()
+    assert (running.ended, running.spent.calls) == (Ended.ERROR, 3)
+
+    again = Search(Beam(max_depth=2), "", step=world.step)
+    mended, paid = Letters({"": "ab", "a": "c", "b": "d"}), Journal(path, HEADER)
+    result = run(again, mended.answer, journal=paid)
+    paid.close()
+    assert mended.asked[0] == "rate b"
+    assert not {"propose ", "rate a"} & set(mended.asked)
+    assert result.errors == {}
+    whole = run(Search(Beam(max_depth=2), "", step=world.step), world.answer)
+    assert [n.state for n in result.tree] == [n.state for n in whole.tree]
+    third = run(Search(Beam(max_depth=2), "", step=world.step), broken, journal=Journal(path, HEADER))
+    assert [n.state for n in third.tree] == [n.state for n in whole.tree]
+
+
+def broken(request: Request, tree: Tree[Any, Any]) -> Outcome:
+    raise AssertionError(f"{request} was on disk")
+
+
 def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "full").symlink_to("/dev/full")  # reads as zeros without end
     with pytest.raises(JournalError, match="not a regular file"):
         Journal(tmp_path / "full", HEADER)
+    for name in ("a\0b", "long" * 100):
+        with pytest.raises(JournalError, match="cannot be opened for writing"):
+            Journal(tmp_path / name, HEADER)
     with pytest.raises(JournalError, match="cannot be opened for writing"):
         Journal(tmp_path, HEADER)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields
 from fractions import Fraction
 from pathlib import Path
@@ -406,3 +407,19 @@ def test_loading_needs_no_code_of_the_file(tmp_path: Path) -> None:
     assert asdict(SearchResult.load(tmp_path / "result.json").rating) == asdict(Rating())
     with pytest.raises(FileNotFoundError):
         SearchResult.load(tmp_path / "nothing.json")
+
+
+def test_two_may_save_to_one_place_at_once(tmp_path: Path) -> None:
+    result = run(Search(Beam(), "", step=Letters({"": "ab"}).step), Letters({"": "ab"}).answer)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: result.save(tmp_path / "result.json"), range(100)))
+    assert SearchResult.load(tmp_path / "result.json").path == result.path
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_what_cannot_be_saved_leaves_nothing_behind(tmp_path: Path) -> None:
+    result = run(Search(Beam(), "", step=Letters({"": "ab"}).step), Letters({"": "ab"}).answer)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        result.save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
