@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 from typing import Any
 
 from .protocol import Usage
@@ -35,7 +36,7 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
                 kind = "an integer" if whole else "a number"
                 raise TypeError(f"Budget({field.name}={value!r}): must be {kind}, or None for no ceiling")
-            if not (isfinite(value) and value > 0):
+            if not (0 < value < inf if whole else 0 < value <= float_info.max):
                 raise ValueError(f"Budget({field.name}={value!r}): must be above 0, or None for no ceiling")
 
     @classmethod

@@ -34,14 +34,18 @@ Landings = list[tuple[Any, Landing | None]]  # action, landing; None: an equal a
 
 
 def describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    """The error in words; one that cannot even say what it is has its name."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as another:
+        return f"{type(error).__name__}, whose text raised {type(another).__name__}"
 
 
 def _name(action: Any) -> Any:
     """What an action is known by among its siblings: itself, or its text where it has no hash (a tool call's dict)."""
     try:
         hash(action)
-    except TypeError:
+    except Exception:  # mostly a TypeError; a `__hash__` of the user's own may raise anything
         return repr(action)
     return action
 

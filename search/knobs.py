@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from math import isfinite
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 Ties: TypeAlias = Literal["age", "seed", "deeper"]
@@ -32,7 +32,7 @@ class Knobs:
             value = getattr(self, name)
             if value is None and rule.endswith("or None"):
                 continue
-            number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and -inf < value < inf
             if rule.startswith("count"):
                 right, words = isinstance(value, int) and number and value >= 1, "an integer of at least 1"
             elif rule.startswith("number"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
@@ -17,6 +18,8 @@ from .result import SearchResult
 from .search import Search
 from .stopping import Stop
 from .tree import A, S, Tree
+
+LONGEST = 86_400.0  # seconds: Python's queues take no time of centuries, and whoever waits a day may look again
 
 # Prepared on the driver's thread (the only one that touches the tree), called on another.
 Call: TypeAlias = Callable[[], Reply]
@@ -74,7 +77,7 @@ class _Workers:
     def _answer(self, context: contextvars.Context, call: Call) -> Reply | BaseException:
         try:
             return context.run(call)
-        except Exception as error:
+        except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
             return Reply(Failed(describe(error)), ONE_CALL)
         except BaseException as error:  # SystemExit, KeyboardInterrupt: the caller's, not this thread's
             return error
@@ -148,6 +151,6 @@ def _wait(
         raise RuntimeError("the search waits for nothing and has not ended; this is a defect of its controller")
     due = [t for t in (deadline, ready_at) if t is not None]
     try:
-        return workers.done.get(timeout=max(0.0, min(due) - now)) if due else workers.done.get()
+        return workers.done.get(timeout=min(max(0.0, min(due) - now), LONGEST)) if due else workers.done.get()
     except Empty:
         return None

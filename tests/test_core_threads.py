@@ -318,6 +318,38 @@ def test_an_exception_while_preparing_is_that_calls_failure_and_costs_nothing() 
     assert (result.best.state, result.spent.calls) == ("b", 2)
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (asyncio.CancelledError("of an inner task"), "CancelledError: of an inner task"),  # as under asyncio
+        (Mute(), "Mute, whose text raised RuntimeError"),
+    ],
+)
+def test_an_odd_exception_in_a_call_is_that_calls_failure_too(error: BaseException, said: str) -> None:
+    world = Letters({"": "ab"})
+
+    def fail(ask: Ask) -> None:
+        if ask.request == Rate((1,)):
+            raise error
+
+    result = drive(Search(Beam(max_depth=1), "", step=world.step), calls(world, fail))
+    assert result.errors == {said: 1}
+    assert result.best.state == "b"
+
+
+def test_a_retry_in_a_thousand_years_waits_for_the_deadline() -> None:
+    def prepare(ask: Ask, tree: Tree[Any, Any]) -> Reply:
+        return Reply(Failed("busy", transient=True, retry_after=3e10))
+
+    result = drive(Search(Beam(), "", transient=1), prepare, deadline=time.monotonic() + 0.05)
+    assert (result.ended, result.errors) == (Ended.SECONDS, {"busy": 1})
+
+
 @pytest.mark.parametrize("where", ["observe", "prepare", "call"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_an_interrupt_is_raised_again_and_leaves_no_worker(where: str, error: type[BaseException]) -> None:

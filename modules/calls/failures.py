@@ -56,12 +56,19 @@ def describe(error: BaseException, secrets: set[str] | None = None) -> str:
     """One line: the error, where code of ours or the user's raised it, and its causes."""
     told = []
     for cause in _chain(error, implied=True):
-        problem = NOISE.split(str(cause), maxsplit=1)[0]
+        problem = NOISE.split(_said(cause), maxsplit=1)[0]
         told.append(f"{type(cause).__name__}: {' '.join(problem.split())}{_place(cause)}")
         if isinstance(cause, dspy.LMError) and not isinstance(cause, dspy.LMUnexpectedError):
             break  # what lies below says the same in the provider's terms
     text = redact(", caused by ".join(told), secrets or ())
     return text if len(text) <= LONGEST else text[:LONGEST] + " ..."
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as another:  # its `__str__` is the user's, or a provider's
+        return f"(its text raised {type(another).__name__})"
 
 
 def _unreadable(error: Exception, meter: Meter) -> bool:

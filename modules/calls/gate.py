@@ -29,6 +29,8 @@ from .passage import Passage
 from .record import entry_of, entry_of_history
 from .redaction import secrets_of
 
+LONGEST = 86_400.0  # seconds: of a longer timeout a client is not told; sockets take none of centuries
+
 
 def gate(
     lm: Any,
@@ -61,7 +63,7 @@ def gate(
 
 def _shorter(lm: Any, timeout: float | None) -> float | None:
     """The timeout to impose. An engine object owns its client, and an httpx.Timeout is left to its owner."""
-    if timeout is None or not isinstance(getattr(lm, "engine", None), str):
+    if timeout is None or timeout > LONGEST or not isinstance(getattr(lm, "engine", None), str):
         return None
     own = lm.kwargs.get("timeout")
     return timeout if own is None or (isinstance(own, int | float) and own > timeout) else None

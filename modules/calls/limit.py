@@ -11,7 +11,7 @@ which reaches the threads of dspy.Parallel and dspy.Evaluate; a ContextVar of ou
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 import time
 from contextlib import AbstractContextManager
@@ -209,7 +209,7 @@ def _count(name: str, value: int | None) -> int | None:
 def _amount(name: str, value: float | None) -> float | None:
     if value is None:
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= sys.float_info.max:
         return float(value)
     raise ValueError(f"limit({name}={value!r}): give a finite number above 0, or leave it out for no ceiling")
 

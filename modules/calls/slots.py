@@ -161,7 +161,7 @@ class Pace:
 
 
 def _remaining(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.0, deadline - time.monotonic())
+    return None if deadline is None else min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
 
 
 def _settle(turn: asyncio.Future[None]) -> None:
