@@ -18,6 +18,8 @@ from .plan import FORMAT, Plan
 from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
+# What reading a damaged file may raise.
+DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 OURS = "thoughtree."
 PROGRAMS = ("TreeOfThoughts", "LATS", "RAP")
 
@@ -67,7 +69,7 @@ def load(
         program.load_state(state)
         changed = {name: given[name] for name in PER_CALL if name in given}
         program.plan = program.plan.replace(**changed) if changed else program.plan
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: cannot be loaded ({type(error).__name__}: {error})") from error
     return program
 
@@ -116,20 +118,22 @@ def _field(path: Any, settings: dict[str, Any], name: str) -> Any:
 def _plan(path: Any, settings: dict[str, Any]) -> Plan:
     try:
         return Plan.load(_field(path, settings, "plan"))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: its settings cannot be read ({error})") from error
 
 
 def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Signature]:
     try:
         return signature_of(settings, types)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGED as error:
         raise ValueError(
             f"{path}: its signature cannot be built ({error}); give custom_types={{'Name': type}}, signature="
         ) from error
 
 
-def _task(path: Any, described: str, allowed: bool) -> Task[Any, Any]:
+def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
+    if not isinstance(described, str):
+        raise ValueError(f"{path}: its task is {described!r}, and no name; give task=...")
     name, _, settings = described.partition("{")
     module, _, attribute = name.partition(":")
     if not module.startswith(OURS) and not allowed:
@@ -141,12 +145,12 @@ def _task(path: Any, described: str, allowed: bool) -> Task[Any, Any]:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:  # ValueError: a NUL in the name
         raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ValueError(f"{path}: {name} is no task; give task=...")
     try:
         made: Task[Any, Any] = found(**(json.loads("{" + settings) if settings else {}))
-    except (TypeError, ValueError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: its task {name} cannot be made again ({error}); give task=...") from error
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -66,6 +67,8 @@ class Program(dspy.Module):
         check(self, self.settings.checked(state["settings"]))
         if missing:
             raise ValueError(f"this is the state of a program that has no {missing[0]}; build this one alike")
+        for name, _ in self.named_predictors():
+            _check_predictor(name, state[name])
         super().load_state(state, **options)
 
     # ---- the plan
@@ -140,3 +143,17 @@ class Program(dspy.Module):
         from .tool import as_tool
 
         return as_tool(self, name, desc)
+
+
+def _check_predictor(name: str, state: Any) -> None:
+    """ValueError for a state that DSPy would take as it is, and stumble over at the first call."""
+    state = state if isinstance(state, Mapping) else {}
+    demos, signature = state.get("demos"), state.get("signature")
+    if not isinstance(demos, list) or not all(isinstance(demo, Mapping | dspy.Example) for demo in demos):
+        raise ValueError(f"the state of {name} is damaged: its demos are no list of examples")
+    signature = signature if isinstance(signature, Mapping) else {}
+    fields: Any = signature.get("fields")
+    whole = isinstance(fields, list) and all(isinstance(field, Mapping) for field in fields)
+    texts = [text for field in fields for text in field.values() if text is not None] if whole else []
+    if not whole or not all(isinstance(text, str) for text in (signature.get("instructions"), *texts)):
+        raise ValueError(f"the state of {name} is damaged: its signature is not made of texts")

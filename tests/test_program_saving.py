@@ -199,6 +199,12 @@ def broken(path, change):
         (lambda s: s["settings"].pop("plan"), "plan"),
         (lambda s: s["settings"].update(plan=[1]), "settings cannot be read|damaged settings"),
         (lambda s: s["settings"]["inputs"].update(more="str"), "inputs|more"),
+        (lambda s: s["settings"].update(task=None), "task is None"),
+        (lambda s: s["propose.predict"].update(demos=None), r"propose\.predict is damaged: its demos"),
+        (lambda s: s["rate.predict"].update(demos=["x"]), r"rate\.predict is damaged: its demos"),
+        (lambda s: s["rate.predict"]["signature"].update(instructions=3), "is damaged: its signature"),
+        (lambda s: s["rate.predict"]["signature"]["fields"][0].update(prefix=[]), "is damaged: its signature"),
+        (lambda s: s.update({"rate.predict": 3}), r"rate\.predict is damaged"),
     ],
 )
 def test_another_version_or_other_fields_are_a_clear_error(tmp_path, change, says):
