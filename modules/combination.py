@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import dspy
@@ -24,6 +26,7 @@ def check(program: Any, plan: Plan) -> None:
     if plan.first is not None and program.answer is None:
         raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
     _check_lms(program)
+    _check_prices(program.prices)
     _check_reward(program, plan)
     _check_cheap(program, plan)
     rating_of(program, plan)  # refuses numbers that make no rating
@@ -34,6 +37,21 @@ def _check_lms(program: Any) -> None:
         lm = getattr(program, name)
         if lm is not None and not isinstance(lm, dspy.BaseLM):
             raise TypeError(f"{name}={lm!r}: must be a dspy.LM, as in {name}=dspy.LM('openai/gpt-4o-mini')")
+
+
+def _check_prices(prices: Mapping[str, Any]) -> None:
+    """A price that is none would fail every call after it is paid; NaN, or one below 0, would lift a cost ceiling."""
+    for model, pair in prices.items():
+        right = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+        if not right or not all(_is_price(price) for price in pair):
+            raise ValueError(
+                f"prices={{{model!r}: {pair!r}}}: must be two finite numbers of at least 0, the dollars per million "
+                "tokens in and out"
+            )
+
+
+def _is_price(price: Any) -> bool:
+    return isinstance(price, int | float) and not isinstance(price, bool) and 0 <= price < inf
 
 
 def _check_reward(program: Any, plan: Plan) -> None:

@@ -10,7 +10,7 @@ import dspy
 from .about import build
 from .prediction import SearchPrediction
 
-CALL = ("config", "demos", "signature", "lm")  # what DSPy's own calls take beside the inputs
+CALL = ("config", "demos", "signature", "lm", "self", "completions")  # what DSPy's own calls take beside the inputs
 
 
 def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
@@ -29,7 +29,7 @@ def user_signature(signature: Any, task: Any) -> type[dspy.Signature]:
         if name in CALL:
             raise ValueError(f"signature: the input field {name!r} is a keyword of every DSPy call; rename it")
     for name in made.output_fields:
-        if hasattr(SearchPrediction, name):
+        if hasattr(SearchPrediction, name) or name in ("self", "base"):
             raise ValueError(f"signature: the output field {name!r} hides the prediction's own {name}; rename it")
     return made
 

@@ -43,7 +43,7 @@ class Finisher:
             return node.answer
         if node.state is None or not (node.id or node.status is NodeStatus.SOLVED):
             return {}
-        found = self.task.answer(node.state)
+        found = self._told(node.state)
         if self.task.has("answer"):
             return {name: _as_type(self.user, name, found[name]) for name in self.user.output_fields if name in found}
         if not node.id:
@@ -51,6 +51,14 @@ class Finisher:
         # Free text: what the last thought states, if it fits the one output field.
         stated = stepping.marked_answer(self.task.show(node.action)) or next(iter(found.values()), None)
         return (from_text(self.user, stated) if stated else None) or {}
+
+    def _told(self, state: Any) -> Mapping[str, Any]:
+        """What the task says of a state. TypeError for what is no mapping of output fields."""
+        found = stepping.given(self.task, "answer", self.task.answer(state))
+        if not isinstance(found, Mapping):
+            kind = type(self.task).__name__
+            raise TypeError(f"{kind}.answer returned {found!r}; return a dict of fields, {{}} where there are none")
+        return found
 
     def candidate(self, path: list[str]) -> dict[str, Any]:
         """Fields for a candidate that nobody turned into an answer: its text where that fits the type."""
@@ -71,7 +79,7 @@ class Finisher:
         if self.reward is None or not isinstance(landing, Stepped) or not (landing.claimed or landing.solved):
             return landing
         if landing.solved:
-            fields = self.task.answer(landing.state) or None
+            fields = self._told(landing.state) or None
         else:
             fields = from_text(self.user, stepping.marked_answer(self.task.show(action)) or "")
         if fields is None:

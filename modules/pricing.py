@@ -6,6 +6,7 @@ from typing import Any
 
 from dspy.clients.model_metadata import model_info
 
+from ..search.protocol import Failed
 from .plan import Plan
 from .roles import lms_of
 
@@ -17,11 +18,19 @@ def refuse_unpriced(program: Any, plan: Plan) -> None:
     for name, lm in lms_of(program).items():
         model = getattr(lm, "model", None)
         if model is not None and not priceable(lm, program.prices):
-            raise ValueError(
-                f"Budget(cost={plan.limits.cost}): the price of {model} (role {name}) is unknown, so the "
-                f"ceiling could not be held; give prices={{{model!r}: (dollars per million tokens in, out)}}, or a "
-                "ceiling in calls or tokens"
-            )
+            raise ValueError(unheld(plan, f"{model} (role {name})", model))
+
+
+def unpriced(plan: Plan, model: str) -> Failed:
+    """What ends a search whose cost ceiling cannot be held: code of the user's own called this model."""
+    return Failed(unheld(plan, model, model), fatal=True)
+
+
+def unheld(plan: Plan, what: str, model: str) -> str:
+    return (
+        f"Budget(cost={plan.limits.cost}): the price of {what} is unknown, so the ceiling could not be held; "
+        f"give prices={{{model!r}: (dollars per million tokens in, out)}}, or a ceiling in calls or tokens"
+    )
 
 
 def priceable(lm: Any, prices: Any) -> bool:

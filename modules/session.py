@@ -10,9 +10,22 @@ from typing import Any
 import dspy
 
 from ..search import Search, SearchStatus, Stop, adrive, drive
-from ..search.protocol import Answer, Ask, Failed, Illegal, Outcome, Propose, Rate, Reflect, Reply, Step, Unread
+from ..search.protocol import (
+    FREE,
+    Answer,
+    Ask,
+    Failed,
+    Illegal,
+    Outcome,
+    Propose,
+    Rate,
+    Reflect,
+    Reply,
+    Step,
+    Unread,
+)
 from ..search.tree import Tree
-from ..tasks import stepping
+from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
 from . import header, roles
 from .background import in_thread
@@ -30,7 +43,7 @@ from .own import calls_of
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchPrediction
-from .pricing import refuse_unpriced
+from .pricing import refuse_unpriced, unpriced
 from .progress import OnEvent, Reporter
 from .reward import Reward
 from .sampling import refuses_temperature
@@ -55,11 +68,15 @@ class Session:
         self.program, self.plan, self.inputs, self.stop = program, plan, inputs, stop
         self.refused = dict(refused or {})
         self.task = program.task.for_inputs(inputs)
+        if not isinstance(self.task, Task):
+            kind = type(program.task).__name__
+            raise TypeError(f"{kind}.for_inputs returned {self.task!r}; return a task, which may be itself")
         self.deadline = _deadline(plan)
         reward = None
         if program.reward_fn is not None and plan.threshold is not None:
             reward = Reward(program.reward_fn, plan.threshold)
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
+        self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
         self._adapter = search_adapter(dspy.settings.adapter)
         self._per_prediction = adapter.calls_of(self._adapter)
@@ -82,7 +99,7 @@ class Session:
 
     def _search(self) -> Search[Any, Any]:
         task, plan, program = self.task, self.plan, self.program
-        root = task.initial(self.inputs)
+        root = stepping.given(task, "initial", task.initial(self.inputs))
         finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
         acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
@@ -116,7 +133,7 @@ class Session:
             retries={Propose: 1, Answer: 1, Step: 1, Rate: int(isinstance(program.rate, Judge))},
             reflect=program.reflect is not None,
             transient=max(1, plan.retries),  # a refused temperature is always asked again
-            root_key=task.key(root),
+            root_key=stepping.hashable(task, task.key(root)),
             seed=plan.seed,
             sampled=plan.propose == "samples",
             first=plan.first == "answer",
@@ -128,8 +145,8 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        refuse_coroutines(self.program)
         try:
+            refuse_coroutines(self.program)
             result = drive(self.search, self._prepare, **self._driven())
         finally:
             self._close()
@@ -176,8 +193,14 @@ class Session:
             send_stream=None,  # the tokens of inner calls are nobody's
         )
 
-    def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
+    def _job(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
         job = self.jobs.of(ask, tree)
+        if self.unpriced is not None and isinstance(job, Job) and job.calls:
+            return Reply(unpriced(self.plan, self.unpriced), FREE)
+        return job
+
+    def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
+        job = self._job(ask, tree)
         if isinstance(job, Reply):
             return job
 
@@ -193,7 +216,7 @@ class Session:
         return call
 
     def _aprepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Awaitable[Reply]]:
-        job = self.jobs.of(ask, tree)
+        job = self._job(ask, tree)
         if isinstance(job, Reply):
             return job
 
@@ -233,6 +256,8 @@ class Session:
         cut = was_cut(meter)
         if cut:
             self.jobs.cut.add(ask.request)
+        if self.plan.limits.cost is not None:
+            self.unpriced = next((r["model"] for r in meter.records if r["cost"] is None), self.unpriced)
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
         return Reply(outcome, meter.usage(), meter.records)

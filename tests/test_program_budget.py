@@ -159,6 +159,35 @@ def test_dollars_are_held_with_given_prices(driver):
     assert found.search.spent.cost == pytest.approx(0.04)
 
 
+@pytest.mark.parametrize("pair", [5, (1,), (1, -1), (float("nan"), 1), (float("inf"), 1), ("1", "2"), "12", None])
+def test_a_price_that_is_none_is_refused(pair):
+    with pytest.raises(ValueError, match=r"prices=\{'stub/model': .*must be two finite numbers of at least 0"):
+        TreeOfThoughts(task=Game24(), prices={"stub/model": pair})
+
+
+@drivers
+def test_a_function_that_calls_an_unpriced_model_ends_a_search_with_a_dollar_ceiling(driver):
+    ask = dspy.Predict("question -> next_thoughts")
+
+    def propose(inputs, node, n):
+        return ask(question="q").next_thoughts
+
+    propose.calls = 1
+    program = TreeOfThoughts(
+        "question -> answer",
+        propose=propose,
+        value_fn=lambda inputs, path: 1.0,
+        answer="path",
+        budget=Budget(cost=1.0),
+    )
+    model = engine(lambda kind, inputs, n: {"next_thoughts": "1. a\n2. b"})
+    found = call(program, model, driver, question="q")
+    assert model.count() == 1  # the price of a call is known only after it
+    assert found.search.ended == "error"
+    assert "Budget(cost=1.0): the price of stub/model is unknown" in found.search.first_error
+    assert found.search.path == ["a"]  # what was paid for is kept
+
+
 @drivers
 def test_tokens_are_held(driver):
     model = engine(tokens=(60, 40))
@@ -181,6 +210,14 @@ def test_a_hanging_model_does_not_hold_up_the_deadline(driver):
     assert found.search.unfinished >= 1
     assert found.search.status is SearchStatus.UNVERIFIED
     assert len(found.search.path) == 1
+
+
+@drivers
+def test_a_ceiling_of_centuries_is_none(driver):
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), budget=Budget(seconds=1e12))
+    with thoughtree.limit(seconds=1e300, in_flight=1):
+        found = call(program, engine(), driver, numbers=PUZZLE)
+    assert found.search.status is SearchStatus.SOLVED
 
 
 @drivers

@@ -131,6 +131,26 @@ def test_an_error_of_the_task_is_the_visible_cause(driver):
     assert not found.search.rules_broken()
 
 
+@pytest.mark.parametrize(
+    ("hook", "given", "says"),
+    [
+        ("for_inputs", None, "Odd.for_inputs returned None; return a task"),
+        ("initial", None, "Odd.initial returned None"),
+        ("key", [1], "Odd.key returned a list that cannot be hashed"),
+        ("answer", None, "Odd.answer returned None"),
+        ("answer", "24", "Odd.answer returned '24'; return a dict of fields"),
+    ],
+)
+@drivers
+def test_a_hook_that_gives_something_else_is_named(driver, hook, given, says):
+    class Odd(Game24):
+        pass
+
+    setattr(Odd, hook, lambda *given_to_it: given)
+    with pytest.raises(TypeError, match=says):
+        call(TreeOfThoughts(task=Odd()), engine(), driver, numbers=PUZZLE)
+
+
 # Context
 
 

@@ -59,14 +59,14 @@ def test_names_that_a_search_has_too_are_free(driver):
         assert {name: made.inputs[name] for name in names} == given
 
 
-@pytest.mark.parametrize("name", ["config", "demos", "lm"])
+@pytest.mark.parametrize("name", ["config", "demos", "lm", "self", "completions"])
 def test_inputs_that_dspy_takes_itself_are_refused(name):
     with pytest.raises(ValueError, match=f"the input field '{name}' is a keyword of every DSPy call; rename it"):
         program(f"{name} -> answer")
 
 
 @pytest.mark.parametrize(
-    "name", ["items", "keys", "copy", "get", "inputs", "labels", "completions", "search", "toDict"]
+    "name", ["items", "keys", "copy", "get", "inputs", "labels", "completions", "search", "toDict", "self", "base"]
 )
 def test_outputs_that_hide_the_predictions_own_are_refused(name):
     with pytest.raises(ValueError, match=f"the output field '{name}' hides the prediction's own"):

@@ -249,3 +249,46 @@ def test_objects_as_proposals_are_refused_where_they_cannot_be_written(tmp_path)
     program = solver(propose=lambda inputs, node, n: [object()])
     with pytest.raises(JournalError, match="propose text or numbers"):
         call(program, engine(), numbers=PUZZLE, config={"journal": tmp_path / "run.jsonl"})
+
+
+@drivers
+def test_a_run_that_a_wrong_key_ended_goes_on_with_the_right_one(driver, tmp_path):
+    path, paid = tmp_path / "run.jsonl", 5
+
+    def fn(kind, inputs, n):
+        if n > paid:
+            raise dspy.LMAuthError("invalid key", model="m")
+        return script(kind, inputs, n)
+
+    lost = call(solver(concurrency=1), engine(fn), driver, numbers=PUZZLE, config={"journal": path})
+    assert lost.search.ended == "error"
+    model, whole = engine(), call(solver(concurrency=1), engine(), driver, numbers=PUZZLE)
+    found = call(solver(concurrency=1), model, driver, numbers=PUZZLE, config={"journal": path})
+    assert shape(found) == shape(whole)
+    assert model.count() == whole.search.spent.calls - paid
+
+
+def test_a_program_that_must_be_awaited_lets_go_of_its_journal(tmp_path):
+    async def propose(inputs, node, n):
+        return PATH[:1]
+
+    program, errors = solver(propose=propose), []
+    for _ in range(2):
+        with pytest.raises(TypeError, match="coroutine function") as caught:
+            call(program, engine(), numbers=PUZZLE, config={"journal": tmp_path / "run.jsonl"})
+        errors.append(caught.value)  # whose traceback keeps the call's locals alive
+
+
+def test_the_order_of_a_set_is_no_other_input(tmp_path):
+    one, two = {0, 8}, {8, 0}
+    assert list(one) != list(two)
+    program = TreeOfThoughts(
+        "numbers: set[int], data: bytes -> answer",
+        propose=lambda inputs, node, n: ["a"],
+        value_fn=lambda inputs, path: 1.0,
+        answer="path",
+    )
+    for numbers in (one, two):
+        call(program, None, numbers=numbers, data=b"\xff", config={"journal": tmp_path / "run.jsonl"})
+    with pytest.raises(JournalError, match="inputs"):
+        call(program, None, numbers={0, 9}, data=b"\xff", config={"journal": tmp_path / "run.jsonl"})
