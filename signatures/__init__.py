@@ -1,5 +1,7 @@
 """What is asked: one signature a file, its docstring is the prompt. Each is built when it is first asked for."""
 
+import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,9 @@ __all__ = [
     "Reflect",
     "Vote",
 ]
+
+if sys.flags.optimize > 1:
+    warnings.warn("python -OO drops docstrings, and these are the prompts; run with -O at most", stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:
