@@ -56,6 +56,10 @@ def _is_price(price: Any) -> bool:
 
 def _check_reward(program: Any, plan: Plan) -> None:
     fn, threshold = program.reward_fn, plan.threshold
+    for name in ("reward_fn", "value_fn"):
+        given = getattr(program, name)
+        if given is not None and not callable(given):
+            raise TypeError(f"{name}={given!r}: must be a function")
     if (fn is None) != (threshold is None):
         raise ValueError(
             f"reward_fn={fn!r}, threshold={threshold!r}: a reward needs the score at which an answer counts "

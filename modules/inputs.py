@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import dspy
 
+from ..search import Journal, Stop
 from .plan import Plan
 
 # What one call may change by config={...}; the roles' signatures hang on the other knobs.
@@ -31,8 +33,14 @@ RUNTIME = ("journal", "on_event", "stop", "refused")
 
 def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:
     """The plan of one call, and what belongs to this call alone. ValueError for a name that there is not."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"config={given!r}: must be a dict, such as {{'budget': 60}}")
     config = dict(given or {})
     runtime = {name: config.pop(name) for name in RUNTIME if name in config}
+    if not isinstance(runtime.get("stop"), Stop | None):
+        raise TypeError(f"stop={runtime['stop']!r}: must be a thoughtree.search.Stop")
+    if not isinstance(runtime.get("journal"), str | PathLike | Journal | None):
+        raise TypeError(f"journal={runtime['journal']!r}: must be the path of a file or a folder")
     for name in config:
         if name not in PER_CALL:
             raise ValueError(f"config={{{name!r}: ...}}: {_near(name, (*PER_CALL, *RUNTIME))}")

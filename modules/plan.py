@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from sys import float_info
 from typing import Any, Literal
 
 from dspy.predict.parameter import Parameter
@@ -86,6 +87,16 @@ class Plan:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool):  # None would be another seed every time
+            raise ValueError(f"seed={self.seed!r}: must be an integer")
+        if not isinstance(self.history, bool):
+            raise ValueError(f"history={self.history!r}: must be True or False")
+        for name, least in (("near", 0.0), ("threshold", -float_info.max)):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and least <= value <= float_info.max):
+                words = "a finite number" + (" of at least 0" if name == "near" else "")
+                raise ValueError(f"{name}={value!r}: must be {words}, or None")
 
     @property
     def limits(self) -> Budget:

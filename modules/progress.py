@@ -53,7 +53,9 @@ class Reporter:
     """Passes each event on, and sends progress to DSPy's stream, at most ten times a second."""
 
     def __init__(self, on_event: OnEvent | None) -> None:
-        """TypeError for a coroutine function: nobody would await it."""
+        """TypeError for what is no function, and for a coroutine function: nobody would await it."""
+        if on_event is not None and not callable(on_event):
+            raise TypeError(f"on_event={on_event!r}: must be a function of an Event")
         if is_coroutine(on_event):
             raise TypeError(f"on_event={on_event!r}: must be an ordinary function, not a coroutine function")
         self._on_event, self._stream, self._sent = on_event, dspy.settings.send_stream, 0.0

@@ -218,6 +218,11 @@ def test_a_budget_is_a_number_of_calls_a_mapping_or_a_budget(budget):
         ({"on_failure": "cry"}, ValueError, "on_failure='cry'"),
         ({"retries": -1}, ValueError, "retries=-1"),
         ({"threshold": 0.5}, ValueError, "a threshold needs a reward"),
+        ({"seed": None}, ValueError, "seed=None: must be an integer"),
+        ({"on_event": 3}, TypeError, "on_event=3: must be a function"),
+        ({"stop": True}, TypeError, "stop=True: must be a thoughtree"),
+        ({"journal": 3}, TypeError, "journal=3: must be the path"),
+        ("budget", TypeError, "config='budget': must be a dict"),
     ],
 )
 def test_wrong_settings_are_named_before_anything_is_paid(config, error, says):
@@ -235,6 +240,14 @@ def test_wrong_settings_are_named_before_anything_is_paid(config, error, says):
         ({"concurrency": True}, ValueError, "concurrency=True"),
         ({"answer": "poem"}, ValueError, "answer='poem': must be one of 'auto', 'lm', 'path'"),
         ({"first": "thought"}, ValueError, "first='thought'"),
+        ({"seed": None}, ValueError, "seed=None: must be an integer"),
+        ({"history": 1}, ValueError, "history=1: must be True or False"),
+        ({"near": "1", "cheap_rate": len}, ValueError, "near='1': must be a finite number of at least 0, or None"),
+        ({"near": 10**400, "cheap_rate": len}, ValueError, "near=1000"),
+        ({"threshold": float("nan"), "reward_fn": len}, ValueError, "threshold=nan: must be a finite number, or None"),
+        ({"threshold": "0.5", "reward_fn": len}, ValueError, "threshold='0.5'"),
+        ({"threshold": 0.5, "reward_fn": 3}, TypeError, "reward_fn=3: must be a function"),
+        ({"value_fn": True}, TypeError, "value_fn=True: must be a function"),
     ],
 )
 def test_wrong_knobs_are_named(knobs, error, says):
