@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from pydantic import BaseModel, TypeAdapter
 
-from ..search import Codec, Journal
+from ..search import Codec, Journal, JournalError
 from ..search.journal import TELLING
 from .about import describe
 from .own import FUNCTIONS
@@ -30,6 +30,8 @@ ENDING = ".jsonl"
 def journal(session: Session, given: Any) -> Journal:
     """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a call."""
     if isinstance(given, Journal):
+        if given.closed:  # by the call that it was given to before
+            raise JournalError(f"journal {given.path} is closed: a Journal serves one call; give its path instead")
         return given
     path = Path(given)
     head = header(session)

@@ -91,10 +91,10 @@ class Plan:
             raise ValueError(f"seed={self.seed!r}: must be an integer")
         if not isinstance(self.history, bool):
             raise ValueError(f"history={self.history!r}: must be True or False")
-        for name, least in (("near", 0.0), ("threshold", -float_info.max)):
+        for name, lowest in (("near", 0.0), ("threshold", -float_info.max)):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and least <= value <= float_info.max):
+            if value is not None and not (number and lowest <= value <= float_info.max):
                 words = "a finite number" + (" of at least 0" if name == "near" else "")
                 raise ValueError(f"{name}={value!r}: must be {words}, or None")
 

@@ -33,11 +33,17 @@ def as_tool(program: Any, name: str | None = None, desc: str | None = None) -> d
         found: dict[str, Any] = {field: prediction.get(field) for field in signature.output_fields}
         return found | {"search_status": prediction.search.status.value}
 
+    def known(given: dict[str, Any]) -> dict[str, Any]:
+        for field in given:
+            if field not in inputs:  # `config` above all: a budget or a file to write is not the agent's to choose
+                raise ValueError(f"Arg {field} is not in the tool's args: it takes {', '.join(inputs)}")
+        return given
+
     def search(**kwargs: Any) -> dict[str, Any]:
-        return told(program(**kwargs))
+        return told(program(**known(kwargs)))
 
     async def asearch(**kwargs: Any) -> dict[str, Any]:
-        return told(await program.acall(**kwargs))
+        return told(await program.acall(**known(kwargs)))
 
     make: Any = SearchTool  # whose constructor DSPy writes out, and pydantic's declaration hides
     tool: SearchTool = make(

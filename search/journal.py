@@ -77,6 +77,10 @@ class Journal:
             if not self._closed:
                 self._append(text)
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         with self.lock:
             if not self._closed:

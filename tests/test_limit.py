@@ -2,6 +2,10 @@
 
 import asyncio
 import gc
+import os
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -274,6 +278,27 @@ def test_the_process_has_a_ceiling_of_its_own_around_all_limits():
         list(pool.map(lambda _: model("?"), range(IN_FLIGHT + 16)))
     assert engine.peak == IN_FLIGHT == 64
     assert PROCESS.slots.held == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_does_not_wait_for_turns_that_its_parents_threads_hold():
+    script = """
+        import os, time
+        from thoughtree.modules.calls.limit import IN_FLIGHT, PROCESS
+        for _ in range(IN_FLIGHT):
+            PROCESS.slots.acquire()
+        child = os.fork()
+        if not child:
+            PROCESS.enter(1, time.monotonic() + 5)
+            print("the child has", PROCESS.slots.held, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        print("the parent has", PROCESS.slots.held)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout.splitlines() == ["the child has 1", "the parent has 64"]
 
 
 def test_what_is_spent_adds_up_over_threads():

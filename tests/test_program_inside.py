@@ -116,6 +116,15 @@ def test_a_tool_checks_and_types_its_arguments(driver):
     assert found == {"answer": 7, "search_status": "unverified"}
 
 
+@drivers
+@pytest.mark.parametrize("given", [{"config": {"journal": "of the model's choice"}}, {"config": {"budget": 10**6}}])
+def test_an_agent_chooses_inputs_and_no_settings(driver, given):
+    tool = TreeOfThoughts("question -> answer").as_tool()
+    asked = {"question": "q", **given}
+    with pytest.raises(ValueError, match="Arg config is not in the tool's args: it takes question"):
+        tool(**asked) if driver == "threads" else asyncio.run(tool.acall(**asked))
+
+
 # A search inside a search
 
 

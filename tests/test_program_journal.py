@@ -10,7 +10,7 @@ import pytest
 from engines import Engine
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
 from thoughtree import DFS, Beam, BestFirst, Game24, TreeOfThoughts
-from thoughtree.search import JournalError
+from thoughtree.search import Journal, JournalError
 
 
 class Crash(BaseException):
@@ -292,3 +292,11 @@ def test_the_order_of_a_set_is_no_other_input(tmp_path):
         call(program, None, numbers=numbers, data=b"\xff", config={"journal": tmp_path / "run.jsonl"})
     with pytest.raises(JournalError, match="inputs"):
         call(program, None, numbers={0, 9}, data=b"\xff", config={"journal": tmp_path / "run.jsonl"})
+
+
+def test_a_journal_that_another_call_has_closed_is_refused(tmp_path):
+    """Else nothing of the second call would be written, and nobody would know."""
+    journal = Journal(tmp_path / "run.jsonl", {})
+    call(solver(), engine(), numbers=PUZZLE, config={"journal": journal})
+    with pytest.raises(JournalError, match="is closed: a Journal serves one call; give its path instead"):
+        call(solver(), engine(), numbers=PUZZLE, config={"journal": journal})

@@ -11,6 +11,7 @@ which reaches the threads of dspy.Parallel and dspy.Evaluate; a ContextVar of ou
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -215,3 +216,12 @@ def _amount(name: str, value: float | None) -> float | None:
 
 
 PROCESS = limit(in_flight=IN_FLIGHT)  # around all others, always
+
+
+def _in_child() -> None:
+    """A fork copies the turns that are taken, and not the threads that would give them back."""
+    PROCESS.slots, PROCESS._lock = Slots(IN_FLIGHT), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_in_child)
