@@ -19,6 +19,7 @@ from .prediction import SearchPrediction
 from .roles import ROLES
 from .session import Session
 
+SAVED = ("demos", "fields", "lm", "signature", "traces", "train")  # by DSPy, of a predictor
 # By all copies of a program:
 SHARED = ("task", "signature", *(f"{role}_lm" for role in ROLES), *FUNCTIONS)
 
@@ -67,8 +68,8 @@ class Program(dspy.Module):
         check(self, self.settings.checked(state["settings"]))
         if missing:
             raise ValueError(f"this is the state of a program that has no {missing[0]}; build this one alike")
-        for name, _ in self.named_predictors():
-            _check_predictor(name, state[name])
+        for name, predictor in self.named_predictors():
+            _check_predictor(name, predictor, state[name])
         super().load_state(state, **options)
 
     # ---- the plan
@@ -145,9 +146,15 @@ class Program(dspy.Module):
         return as_tool(self, name, desc)
 
 
-def _check_predictor(name: str, state: Any) -> None:
-    """ValueError for a state that DSPy would take as it is, and stumble over at the first call."""
+def _check_predictor(name: str, predictor: Any, state: Any) -> None:
+    """ValueError for a state that DSPy would take as it is, and stumble over at the first call.
+
+    It sets whatever the state names. A `config` with an `api_base` would send the user's key to whoever wrote the file.
+    """
     state = state if isinstance(state, Mapping) else {}
+    strange = sorted(key for key in state if key not in SAVED and hasattr(predictor, key))
+    if strange and type(predictor).load_state is dspy.Predict.load_state:
+        raise ValueError(f"the state of {name} is not to be trusted: DSPy saves no {', '.join(strange)} of a predictor")
     demos, signature = state.get("demos"), state.get("signature")
     if not isinstance(demos, list) or not all(isinstance(demo, Mapping | dspy.Example) for demo in demos):
         raise ValueError(f"the state of {name} is damaged: its demos are no list of examples")

@@ -205,6 +205,11 @@ def broken(path, change):
         (lambda s: s["rate.predict"]["signature"].update(instructions=3), "is damaged: its signature"),
         (lambda s: s["rate.predict"]["signature"]["fields"][0].update(prefix=[]), "is damaged: its signature"),
         (lambda s: s.update({"rate.predict": 3}), r"rate\.predict is damaged"),
+        (
+            lambda s: s["propose.predict"].update(config={"api_base": "http://somebody.else"}),
+            r"propose\.predict is not to be trusted: DSPy saves no config of a predictor",
+        ),
+        (lambda s: s["rate.predict"].update(forward="x"), "not to be trusted: DSPy saves no forward"),
     ],
 )
 def test_another_version_or_other_fields_are_a_clear_error(tmp_path, change, says):
