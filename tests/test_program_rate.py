@@ -122,7 +122,7 @@ def test_samples_are_summed_or_averaged(driver):
 
 def test_the_state_is_shown_where_the_task_renders_one():
     model = engine()
-    call(TreeOfThoughts(task=Game24(), controller=Beam(max_depth=1)), model, numbers=PUZZLE)
+    call(TreeOfThoughts(task=Game24(), controller=Beam(max_depth=1), concurrency=1), model, numbers=PUZZLE)
     shown = [c.inputs for c in model.calls if c.kind == "rate"]
     assert [i["search_state"] for i in shown] == ["6 9 13", "10 13 13", "9 10 52"]
     assert [i["search_path"] for i in shown] == ["1. 10-4=6", "1. 4+9=13", "1. 13*4=52"]
