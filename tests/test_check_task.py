@@ -345,6 +345,36 @@ def test_hooks_that_raise_or_return_none(hook: str) -> None:
     assert kinds(silent)[0] in (f"{hook} returns None", f"{hook} raises TypeError")
 
 
+def test_an_answer_that_only_finished_states_have() -> None:
+    """A search that solves nothing asks its best state, which is unfinished."""
+
+    class Broken(Stairs):
+        check = Task.check
+
+        def answer(self, state: int) -> dict[str, Any]:
+            return {"steps": {5: "all"}[state]}
+
+    class Wordy(Stairs):
+        check = Task.check
+
+        def answer(self, state: int) -> Any:
+            return f"{state} steps"
+
+    assert kinds(Broken()) == ["answer raises KeyError"]
+    assert kinds(Wordy()) == ["answer returns no dict"]
+
+
+def test_moves_and_rules_may_have_no_end() -> None:
+    class Endless(Stairs):
+        def moves(self, state: int) -> Iterable[int]:
+            return itertools.count(1)
+
+        def rules(self, state: int) -> Iterable[str]:
+            return itertools.repeat("never") if state == 1 else ()
+
+    assert "rules forbid where a move leads" in kinds(Endless(), depth=1, states=5)
+
+
 def test_rules_that_are_one_text() -> None:
     class Broken(Stairs):
         def rules(self, state: int) -> Any:

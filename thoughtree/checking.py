@@ -36,7 +36,7 @@ def check_task(
     The walk follows `moves`, and the texts of `proposals(state)` where given, breadth first, for `depth`
     steps and at most `states` states; with neither, it looks at the initial state alone. It finds
 
-    - hooks that raise, or return None;
+    - hooks that raise, or return None; an answer that is no dict, of any state, as any may be the best there is;
     - a goal that `check` refuses or `rules` forbid, an answer that `check` accepts where `is_goal` says no;
     - a terminal state with moves, a state with none that is not terminal;
     - a key that cannot be hashed, or that is shared by states which differ;
@@ -119,8 +119,11 @@ def _follow(probe: Probe, seen: Seen, text: str) -> Any:
 def _within_rules(probe: Probe, new: Any, where: str, listed: bool) -> Any:
     """`new`, or MISSING if it breaks a rule, which no move may lead to."""
     broken = probe.rules(new, f"after {where}")
-    if broken is MISSING or not broken:
-        return MISSING if broken is MISSING else new
+    if broken is MISSING:
+        return MISSING
+    if not broken:
+        probe.answers(new, f"after {where}")
+        return new
     if listed:
         probe.report("rules forbid where a move leads", f"{broken[0]!r}, {where}")
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from .search.protocol import Illegal
@@ -12,6 +13,7 @@ from .tasks.stepping import accepts, parse
 from .tasks.task import Task
 
 MISSING: Any = object()  # the result of a hook that raised, or returned None where it must not
+MOST = 1000  # moves of one state, or rules that it breaks, that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,15 @@ class Probe:
         if isinstance(broken, str):
             self.report("rules returns a text", f"{broken!r}; it must return a list ({where})")
             return MISSING
-        return broken if broken is MISSING else self.ask("rules", where, sorted, broken)
+        first = broken if broken is MISSING else self.ask("rules", where, _first, broken)
+        return first if first is MISSING else self.ask("rules", where, sorted, first)
+
+    def answers(self, state: Any, where: str) -> None:
+        """What a search gives that solves nothing: the fields of its best state, which is any but the first."""
+        if self.task.has("answer"):
+            fields = self.ask("answer", where, self.task.answer, state)
+            if fields is not MISSING and not isinstance(fields, Mapping):
+                self.report("answer returns no dict", f"{fields!r} ({where})")
 
     def fingerprint(self, state: Any) -> tuple[str, ...]:
         """All that can be told of a state, as text, which a later change of the state cannot reach."""
@@ -131,7 +141,7 @@ class Probe:
 
     def _moves(self, state: Any, where: str) -> dict[str, Any]:
         listed = self.ask("moves", where, self.task.moves, state) if self.task.has("moves") else ()
-        moves = listed if listed is MISSING else self.ask("moves", where, list, listed)
+        moves = listed if listed is MISSING else self.ask("moves", where, _first, listed)
         return {} if moves is MISSING else self._shown(moves, where)
 
     def _proposed(self, state: Any, where: str) -> dict[str, Any]:
@@ -165,3 +175,8 @@ class Probe:
                 self.report("is_terminal is true but there are moves", f"{moves[0]} ({where})")
             if not terminal and not moves:
                 self.report("is_terminal is false but there are no moves", where)
+
+
+def _first(listed: Iterable[Any]) -> list[Any]:
+    """As much of a list as is looked at: it may have no end."""
+    return list(islice(listed, MOST))
