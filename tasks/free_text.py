@@ -12,10 +12,18 @@ from .stepping import accepts, marked_answer
 from .task import Task
 
 
-@lru_cache(maxsize=1024)  # a path's thoughts are compared at each of its steps
 def normal_form(text: str) -> str:
     """`text` without what makes no other thought of it: case, spacing, the final stop."""
+    return _remembered(text) if len(text) <= LONGEST else _normal_form(text)
+
+
+def _normal_form(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(" .。．")
+
+
+# A path's thoughts are compared at each of its steps. Long ones are worked out again: they would stay for ever.
+_remembered = lru_cache(maxsize=1024)(_normal_form)
+LONGEST = 2000  # characters
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from dspy import lm15
 from dspy.clients.base_lm import GLOBAL_HISTORY
 from dspy.utils.callback import BaseCallback
 from dspy.utils.dummies import DummyLM
+from pydantic import BaseModel
 
 from engines import AsyncEngine, Engine, lm, response
 from thoughtree.modules.calls.adapter import search_adapter
 from thoughtree.modules.calls.failures import failure
 from thoughtree.modules.calls.gate import Meter, OverCalls, current, gate
 from thoughtree.modules.calls.limit import Refusal, limit
-from thoughtree.search.protocol import Failed, Refused, Usage
+from thoughtree.search.protocol import Failed, Refused, Unread, Usage
 
 ASK = dspy.Predict("question -> answer")
 KEY = "hunter2-hunter2-hunter2"
@@ -463,11 +464,14 @@ def test_an_lm_that_tells_dspy_nothing_has_at_least_its_text(call):
 class Old(dspy.BaseLM):
     """A subclass in the old way, which DSPy calls through `forward`."""
 
+    def counts(self):
+        return {"total_tokens": 7}
+
     def forward(self, prompt=None, messages=None, **kwargs):
         from dspy.clients.call_result import attributes
 
         choice = {"message": {"content": "[[ ## answer ## ]]\nold"}, "finish_reason": "stop"}
-        return attributes({"model": "old/model", "choices": [choice], "usage": {"total_tokens": 7}})
+        return attributes({"model": "old/model", "choices": [choice], "usage": self.counts()})
 
     async def aforward(self, prompt=None, messages=None, **kwargs):
         return self.forward(prompt, messages, **kwargs)
@@ -480,6 +484,56 @@ def test_an_lm_in_the_old_way_is_accounted_for(call):
         assert call(ASK, question="?").answer == "old"
     assert meter.usage().tokens == 7
     assert meter.records[0]["finish_reason"] == "stop"
+
+
+class Details(BaseModel):
+    cached_tokens: int = 3
+
+
+@pytest.mark.filterwarnings("ignore:Implementing custom LMs:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("usage", "tokens", "kept"),
+    [
+        ({"total_tokens": float("nan")}, 0, {}),
+        ({"total_tokens": -7, "prompt_tokens": 4, "completion_tokens": -1}, 4, None),  # a token ceiling only shrinks
+        ({"total_tokens": "7", "prompt_tokens": None}, 7, None),
+        (None, 0, {}),
+        (
+            {"total_tokens": 7, "details": Details(), "by": {"audio": float("inf"), "text": 7}, "raw": object()},
+            7,
+            {"total_tokens": 7, "details": {"cached_tokens": 3}, "by": {"text": 7}},
+        ),
+    ],
+)
+def test_whatever_a_provider_counts_the_reply_is_good_and_its_record_is_json(call, usage, tokens, kept):
+    class Counting(Old):
+        def counts(self):
+            return usage
+
+    meter = Meter()
+    prices = {"old/model": (1.0, 1.0)}
+    with dspy.context(lm=gate(Counting("old/model"), prices=prices), search_meter=meter, disable_history=True):
+        assert call(ASK, question="?").answer == "old"
+    assert (meter.tokens, meter.unpriced) == (tokens, 0)
+    assert meter.cost >= 0
+    assert json.loads(json.dumps(meter.records, allow_nan=False))[0]["usage"] == (usage if kept is None else kept)
+
+
+def test_a_reply_without_any_output_is_unread(call):
+    class Silent(dspy.BaseLM):
+        def __call__(self, *args, **kwargs):
+            return []
+
+        async def acall(self, *args, **kwargs):
+            return []
+
+    meter = Meter()
+    with (
+        dspy.context(lm=gate(Silent("silent")), search_meter=meter, adapter=search_adapter(None)),
+        pytest.raises(dspy.AdapterParseError, match="The LM gave no output at all") as caught,
+    ):
+        call(ASK, question="?")
+    assert failure(caught.value, meter) == Unread("")
 
 
 def test_dspys_dummy_lm_passes_the_gate(call):

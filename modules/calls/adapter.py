@@ -62,6 +62,8 @@ class SearchAdapter(dspy.ChatAdapter):
         return self._values(signature, outputs, lm, lm_kwargs)
 
     def _values(self, signature: Any, outputs: list[Any], lm: Any, lm_kwargs: Any) -> list[dict[str, Any]]:
+        if not outputs:
+            raise self._unparsed(signature, "", {}, "The LM gave no output at all")
         if all(type(output) is str and output for output in outputs):
             return [self.parse(signature, output) for output in outputs]
         return self._call_postprocess(signature, signature, outputs, lm, lm_kwargs)

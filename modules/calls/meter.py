@@ -123,8 +123,17 @@ class Meter:
 
 
 def total_tokens(usage: dict[str, Any]) -> int:
-    """Tokens in and out, whichever counters the provider sends."""
-    total = usage.get("total_tokens")
+    """Tokens in and out, whichever counters the provider sends. What is no count counts nothing: the reply is good."""
+    total = count_of(usage.get("total_tokens"))
     if total is None:
-        total = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-    return int(total)
+        return (count_of(usage.get("prompt_tokens")) or 0) + (count_of(usage.get("completion_tokens")) or 0)
+    return total
+
+
+def count_of(told: Any) -> int | None:
+    """A provider's counter, or None. One below 0 would lift a ceiling."""
+    try:
+        count = int(told)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return count if count >= 0 else None

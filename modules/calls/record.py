@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from math import isfinite
+from sys import float_info
 from typing import Any
+
+from pydantic import BaseModel
+
+from .meter import count_of
 
 MEDIA = 512  # characters of a data URI that are worth keeping; longer ones are replaced by their digest
 
 
 def entry_of(lm: Any, call: Any, result: Any, seconds: float, prices: Mapping[str, Any]) -> dict[str, Any]:
     """From DSPy's prepared call and its result. A cache hit has no usage, and costs nothing."""
-    usage = dict(result.usage)
-    cost = 0.0 if result.cache_hit else result.cost
+    usage = counters(result.usage)
+    cost = 0.0 if result.cache_hit else _dollars(result.cost)
     return {
         "model": lm.model,
         "response_model": result.response_model,
@@ -33,8 +39,8 @@ def entry_of(lm: Any, call: Any, result: Any, seconds: float, prices: Mapping[st
 
 def entry_of_history(lm: Any, entry: Mapping[str, Any], seconds: float, prices: Mapping[str, Any]) -> dict[str, Any]:
     """From an entry of DSPy's history, or from the bare outputs where an LM writes none."""
-    usage = dict(entry.get("usage") or {})
-    cost = entry.get("cost")
+    usage = counters(entry.get("usage") or {})
+    cost = _dollars(entry.get("cost"))
     return {
         "model": lm.model,
         "response_model": entry.get("response_model"),
@@ -50,7 +56,25 @@ def entry_of_history(lm: Any, entry: Mapping[str, Any], seconds: float, prices: 
 
 def texts(outputs: list[Any]) -> list[str]:
     """What the model said: one text a candidate, '' where it said nothing (a tool call, hidden reasoning)."""
-    return [(out.get("text") if isinstance(out, dict) else out) or "" for out in outputs]
+    said = [(out.get("text") if isinstance(out, dict) else out) or "" for out in outputs]
+    return [text if isinstance(text, str) else str(text) for text in said]
+
+
+def counters(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """A provider's counters as JSON. What is none of it, such as NaN, is left out: the reply is good without it."""
+    found: dict[str, Any] = {}
+    for name, value in dict(usage).items():
+        plain = value.model_dump() if isinstance(value, BaseModel) else value
+        if isinstance(plain, Mapping):
+            found[str(name)] = counters(plain)
+        elif plain is None or isinstance(plain, str | int) or (isinstance(plain, float) and isfinite(plain)):
+            found[str(name)] = plain
+    return found
+
+
+def _dollars(told: Any) -> float | None:
+    """A cost, or None where it is none: unknown, and never one that would lift a ceiling."""
+    return float(told) if isinstance(told, int | float) and 0 <= told <= float_info.max else None
 
 
 def priced(model: str, usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
@@ -58,7 +82,8 @@ def priced(model: str, usage: Mapping[str, Any], prices: Mapping[str, Any]) -> f
     if model not in prices:
         return None
     given, made = prices[model]
-    return ((usage.get("prompt_tokens") or 0) * given + (usage.get("completion_tokens") or 0) * made) / 1e6
+    tokens = [count_of(usage.get(name)) or 0 for name in ("prompt_tokens", "completion_tokens")]
+    return (tokens[0] * given + tokens[1] * made) / 1e6
 
 
 def _messages(call: Any) -> list[dict[str, Any]]:
