@@ -14,7 +14,7 @@ from . import reader as reading
 
 LONGEST = 100_000  # characters of one call
 THOUGHT = re.compile(r"Thought: ([^\n]*)\n(.*)", re.DOTALL)
-LABEL = re.compile(r"\s*action\s*\d*\s*:\s*", re.IGNORECASE)
+LABEL = re.compile(r"(?<!\s)\s*+action\s*+\d*+\s*+:\s*+", re.IGNORECASE)
 JSON_NAMES = {"true": True, "false": False, "null": None}
 
 

@@ -221,3 +221,8 @@ def test_an_error_that_quotes_the_lms_own_key_does_not_tell_it(call, monkeypatch
     found = failure(error.value, meter)
     assert "[redacted] is not valid" in found.error
     assert KEY not in json.dumps(meter.records)
+
+
+@pytest.mark.parametrize("noise", [" " * 10**6, "\n" * 10**6, "secret " * 10**5, "://a:" * 10**5])
+def test_an_error_page_of_a_megabyte_is_described_in_one_pass(noise):
+    assert describe(ValueError(f"the gateway{noise} is down")).startswith("ValueError: the gateway")

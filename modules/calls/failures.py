@@ -20,7 +20,7 @@ from .meter import Meter, OverCalls
 from .redaction import redact as redact
 
 # What follows it is for others: lm15's advice on its settings, a traceback that litellm puts into its messages.
-NOISE = re.compile(r"\n\n  To fix:|\s*Traceback \(most recent call last\)")
+NOISE = re.compile(r"\n\n  To fix:|(?<!\s)\s*+Traceback \(most recent call last\)")
 LONGEST = 2000  # characters of a message; a proxy's error page is longer
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 529})  # HTTP statuses that pass
 
