@@ -12,6 +12,7 @@ from typing import Any
 import dspy
 
 from ..search.protocol import Outcome, Rated, Unread
+from ..tasks.environment_task import EnvironmentTask
 from .scale import Scale
 from .shown import NodeView, numbered
 
@@ -24,6 +25,12 @@ def calls_of(role: Any, each: int = 1) -> int:
     if isinstance(declared, int):
         return declared
     return each * max(1, len(role.predictors())) if isinstance(role, dspy.Module) else 0
+
+
+def runs_foreign_code(program: Any, plan: Any, task: Any) -> bool:
+    """Whether answering a request may run code that names an LM of its own."""
+    given = any(getattr(program, name) is not None for name in FUNCTIONS)
+    return given or "own" in (plan.propose, plan.rate) or isinstance(task, EnvironmentTask)
 
 
 def is_coroutine(fn: Any) -> bool:

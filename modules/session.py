@@ -34,12 +34,13 @@ from .calls.adapter import search_adapter
 from .calls.failures import failure
 from .calls.gate import Meter, gate
 from .calls.limit import active
+from .calls.witness import with_witness
 from .conclusion import concluded
 from .finish import Finisher
 from .job import Job, refusal_of_temperature, was_cut
 from .jobs import Jobs
 from .judge import Judge
-from .own import calls_of
+from .own import calls_of, runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchPrediction
@@ -78,6 +79,7 @@ class Session:
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
+        self._foreign = runs_foreign_code(program, plan, self.task)
         self._adapter = search_adapter(dspy.settings.adapter)
         self._per_prediction = adapter.calls_of(self._adapter)
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
@@ -191,6 +193,7 @@ class Session:
             search_meter=meter,
             trace=entries,
             send_stream=None,  # the tokens of inner calls are nobody's
+            **({"callbacks": with_witness()} if self._foreign else {}),
         )
 
     def _job(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
@@ -209,6 +212,7 @@ class Session:
             try:
                 with self._context(job, meter, entries):
                     outcome = job.reading(job.call(), meter)()
+                meter.settle()
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -227,6 +231,7 @@ class Session:
                     given = await job.acall() if job.acall is not None else await in_thread(job.call)
                     read = job.reading(given, meter)
                     outcome = await in_thread(read) if job.reads_long else read()
+                meter.settle()
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
@@ -257,7 +262,8 @@ class Session:
         if cut:
             self.jobs.cut.add(ask.request)
         if self.plan.limits.cost is not None:
-            self.unpriced = next((r["model"] for r in meter.records if r["cost"] is None), self.unpriced)
+            at_unknown_price = (r["model"] for r in meter.records if r["cost"] is None)
+            self.unpriced = next(at_unknown_price, meter.passed_by or self.unpriced)
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
         return Reply(outcome, meter.usage(), meter.records)

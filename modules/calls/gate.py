@@ -90,17 +90,21 @@ class _Gate:
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         passage = Passage(_candidates(kwargs))
         passage.enter()
+        token = _passing.set(True)
         try:
             return self._call(prompt, messages=messages, **kwargs)
         finally:
+            _passing.reset(token)
             passage.leave()
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         passage = Passage(_candidates(kwargs))
         await passage.aenter()
+        token = _passing.set(True)
         try:
             return await self._acall(prompt, messages=messages, **kwargs)
         finally:
+            _passing.reset(token)
             passage.leave()
 
     # The two below are BaseLM's `__call__` and `acall`, except for where the result goes.
@@ -189,6 +193,18 @@ class _OuterGate(_Gate):
         entries.append(entry)
         if keep:
             super().update_history(entry)  # type: ignore[misc]
+
+
+# Whether a call is on its way through a gate here: what an LM calls for its part belongs to that call.
+_passing: ContextVar[bool] = ContextVar("thoughtree_passing", default=False)
+
+
+def passing() -> bool:
+    return _passing.get()
+
+
+def is_gated(lm: Any) -> bool:
+    return isinstance(lm, _Gate)
 
 
 # What an _OuterGate's call hears from DSPy, and whether the user's history wants it too.

@@ -85,7 +85,7 @@ class limit:
         if self.cost is not None:
             left["cost"] = max(0.0, self.cost - spent.cost)
         if self.calls is not None:
-            left["calls"] = self.calls - spent.calls
+            left["calls"] = max(0, self.calls - spent.calls)
         if self.tokens is not None:
             left["tokens"] = max(0, self.tokens - spent.tokens)
         return left
@@ -139,6 +139,11 @@ class limit:
             self._seconds += seconds
             if cost is None:
                 self._unpriced = model
+
+    def saw(self) -> None:
+        """Count a call that passed the gate by."""
+        with self._lock:
+            self._calls += 1
 
     def _reserve(self, n: int) -> list[Slots]:
         with self._lock:

@@ -50,6 +50,7 @@ class Meter:
     seconds: float = 0.0
     unpriced: int = 0
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    passed_by: str | None = None  # a model that was called past the gate
     deadline: float | None = None
     ended: Callable[[], bool] | None = field(default=None, repr=False)
     parent: Meter | None = field(default_factory=current, repr=False)
@@ -80,6 +81,20 @@ class Meter:
             self.calls -= n
         if outer and self.parent is not None:
             self.parent.give_back(n)
+
+    def saw(self, model: str) -> None:
+        """Count a call that passed the gate by. It cannot be refused any more; see `settle`."""
+        with self._lock:
+            self.left -= 1
+            self.calls += 1
+            self.passed_by = model
+        if self.parent is not None:
+            self.parent.saw(model)
+
+    def settle(self) -> None:
+        """OverCalls if more calls were made than reserved: those past the gate are known only after they were made."""
+        if self.left < 0:
+            raise OverCalls(self.left + self.calls)
 
     def record(self, entry: dict[str, Any]) -> None:
         """Add a reply: see `gate` for what an entry holds."""
