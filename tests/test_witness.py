@@ -81,6 +81,7 @@ def test_under_a_dollar_ceiling_its_price_is_asked_for(driver):
     assert "the price of stub/judge is unknown" in found.search.first_error
 
 
+@pytest.mark.filterwarnings("ignore:Passing OpenAI-style message:DeprecationWarning")
 @drivers
 def test_an_lm_that_calls_another_is_one_call(driver):
     model = engine(lambda kind, inputs, n: STEPS)
