@@ -36,7 +36,8 @@ def load(
 
     task: the task to use; needed where the saved one has settings that its class cannot tell. allow_task_import:
     import a task class from outside thoughtree by the path in the file; only for files that you trust.
-    custom_types: what the signature's own types are, by name. A LATS needs its env, tools or reward_fn again.
+    custom_types: what the signature's own types are, by name. A LATS needs its env, tools or reward_fn again, unless it
+    was saved with Programming().
     given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set
     instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
@@ -47,9 +48,7 @@ def load(
     kind, acts = _program(settings["program"])
     if acts:
         if not {"env", "tools", "reward_fn"} & set(given):
-            raise ValueError(
-                f"{path}: a LATS acts in an environment, which is not in the file; give env=, tools= or reward_fn="
-            )
+            given["env"] = _environment(path, _field(path, settings, "task"))
     elif task is None:
         task = _task(path, _field(path, settings, "task"), allow_task_import)
     signature = given.pop("signature", None) or _signature(path, settings, custom_types)
@@ -129,6 +128,23 @@ def _signature(path: Any, settings: dict[str, Any], types: Any) -> type[dspy.Sig
         raise ValueError(
             f"{path}: its signature cannot be built ({error}); give custom_types={{'Name': type}}, signature="
         ) from error
+
+
+def _environment(path: Any, described: Any) -> Any:
+    """That of a saved LATS, where it is one of ours that its settings can make again."""
+    from ..tasks import Programming
+
+    _, brace, settings = str(described).partition("{")
+    try:
+        own = json.loads(brace + settings)
+        if own.pop("env") == f"{Programming.__module__}:{Programming.__qualname__}":
+            return Programming(**own)
+    except DAMAGED:
+        pass  # a runner of the user's own, say
+    raise ValueError(
+        f"{path}: a LATS acts in an environment, which is not in the file; give env=, tools= or reward_fn=, "
+        "or on the command line --program"
+    )
 
 
 def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:

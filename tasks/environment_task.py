@@ -35,7 +35,7 @@ class EnvironmentTask(Task[Any, Any]):
     def config(self) -> dict[str, Any]:
         own: Any = getattr(self.env, "config", None)
         told: dict[str, Any] = {} if own is None else own()
-        return {"env": type(self.env).__name__, **told}
+        return {**told, "env": f"{type(self.env).__module__}:{type(self.env).__qualname__}"}
 
     def for_inputs(self, inputs: Mapping[str, Any]) -> EnvironmentTask:
         own = getattr(self.env, "for_inputs", None)

@@ -325,7 +325,7 @@ def test_a_program_of_ones_own_needs_no_model_if_it_calls_none():
         ("own_wrong:redy", "--program own_wrong:redy: there is no redy; did you mean ready?"),
         (
             "own_wrong:number",
-            "--program own_wrong:number: this is a int; name a TreeOfThoughts, or a function",
+            "--program own_wrong:number: this is a int; name a TreeOfThoughts, LATS or RAP, or a function",
         ),
         ("own_wrong:broken", "--program own_wrong:broken: broken() failed: RuntimeError: no luck"),
         ("nowhere_at_all:x", "--program nowhere_at_all:x: there is no module nowhere_at_all in "),

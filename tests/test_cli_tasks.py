@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from dspy.clients import Cache
 from typer.testing import CliRunner
 
 from engines import Engine, lm
-from thoughtree import MCTS, RAP, Beam, Blocksworld
+from thoughtree import ABMCTS, LATS, MCTS, RAP, Beam, Blocksworld
 from thoughtree.block_planning import enough_steps, good, moves_to_try, undone
 from thoughtree.cli import app
 from thoughtree.exits import Exit
@@ -22,7 +23,7 @@ from thoughtree.modules.about import build
 from thoughtree.offline import NOTICE, offline_lm, plays
 from thoughtree.offline_blocks import predicted
 from thoughtree.problem import _controller
-from thoughtree.tasks import Crosswords
+from thoughtree.tasks import Crosswords, Programming
 from thoughtree.tasks.blocksworld_examples import EXAMPLES as BLOCKS
 from thoughtree.tasks.blocksworld_move import BlockMove, after, legal
 from thoughtree.tasks.blocksworld_text import read_initial
@@ -42,6 +43,7 @@ DOUBLE = ("Write double(n).", "--task", "programming", "--input", "tests=assert 
 @pytest.fixture(autouse=True)
 def _apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.setitem(vars(dspy), "cache", Cache(False, False, None))
     for name in ("OPENAI_API_KEY", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
@@ -284,7 +286,55 @@ def test_without_a_model_they_are_refused(arguments: tuple[str, ...], lacks: str
     assert complaint(*arguments).startswith(told)
 
 
+# ---- programs of one's own that act and plan
+
+
+def test_a_saved_planner_plans() -> None:
+    RAP(task=Blocksworld(), controller=MCTS(rollouts=30, max_depth=8, simulate=True), transition="check").save("r.json")
+    told, code = in_json(SWAP[0], "--input", SWAP[4], "--load", "r.json")
+    assert (code, told["path"]) == (Exit.SOLVED, PLAN)
+
+
+def test_a_saved_writer_of_programs_finds_its_environment_again() -> None:
+    LATS(env=Programming(tests="asserts"), controller=MCTS(rollouts=3, branching=1)).save("writer.json")
+    with dspy.context(lm=lm(Engine(programmer))):
+        told, code = in_json(DOUBLE[0], "--input", "asserts=assert double(2) == 4", "--load", "writer.json")
+    assert (code, len(told["path"])) == (Exit.SOLVED, 2)
+
+
+def test_what_acts_in_code_of_ones_own_comes_by_program() -> None:
+    Path("own_acts.py").write_text(
+        "import thoughtree\n"
+        "def reward(inputs, prediction):\n"
+        "    return float(prediction.answer == 'four')\n"
+        "program = thoughtree.LATS('question -> answer', reward_fn=reward)\n"
+    )
+    LATS("question -> answer", reward_fn=lambda inputs, prediction: 0.0).save("attempts.json")
+    assert complaint("2 + 2?", "--load", "attempts.json") == (
+        "attempts.json: a LATS acts in an environment, which is not in the file; give env=, tools= or reward_fn=, "
+        "or on the command line --program"
+    )
+
+    def says(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        return {name: "four" if name == "answer" else "0.5" for name in kind} | (
+            {"next_action": "four"} if "next_action" in kind else {}
+        )
+
+    with dspy.context(lm=lm(Engine(says))):
+        told, code = in_json("2 + 2?", "--program", "own_acts:program")
+    assert (code, told["answer"]) == (Exit.SOLVED, {"answer": "four"})
+
+
 # ---- MCTS, and inputs from files
+
+
+def test_adaptive_branching() -> None:
+    assert _controller(Beam(), "ab-mcts", {"rollouts": 5, "at_once": 2}) == ABMCTS(rollouts=5, at_once=2)
+    told, _ = in_json("4 9 10 13", "--controller", "ab-mcts", "--rollouts", "5")
+    assert (told["ended"], told["spent_by"]["propose"]["calls"]) == ("rollouts", 5)
+    assert complaint("4 6", "--controller", "ab-mcts", "--branching", "2").startswith(
+        "--branching: ABMCTS has no such knob; it has --dedupe, --ties, --rollouts, --max-depth, --at-once"
+    )
 
 
 def test_mcts_with_all_its_knobs() -> None:

@@ -10,25 +10,25 @@ import sys
 from typing import Any
 
 from .mistake import Mistake
-from .modules import TreeOfThoughts
 from .modules.calls.failures import describe
+from .modules.program import Program
 
 
-def imported(spec: str) -> TreeOfThoughts:
+def imported(spec: str) -> Program:
     """The program named by `module:name`: an instance, or what a function without arguments makes."""
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
         raise Mistake(f"--program {spec!r}: write it as module:name, such as solver:program")
     found = _attribute(spec, _module(spec, module_name), name)
-    if not isinstance(found, TreeOfThoughts) and callable(found):
+    if not isinstance(found, Program) and callable(found):
         try:
             found = found()
         except Exception as error:
             raise Mistake(f"--program {spec}: {name}() failed: {describe(error)}") from error
-    if not isinstance(found, TreeOfThoughts):
+    if not isinstance(found, Program):
         raise Mistake(
             f"--program {spec}: this is a {type(found).__name__}; "
-            "name a TreeOfThoughts, or a function without arguments that returns one"
+            "name a TreeOfThoughts, LATS or RAP, or a function without arguments that returns one"
         )
     return found
 

@@ -66,7 +66,7 @@ class Options:
         str | None,
         _option(
             PROBLEM,
-            "A program of your own, from the current folder: a TreeOfThoughts, or a function that makes one.",
+            "A TreeOfThoughts, LATS or RAP of your own, from the current folder, or a function that makes one.",
             metavar="MODULE:NAME",
         ),
     ] = None
@@ -99,7 +99,7 @@ class Options:
 
     # Search
     controller: Annotated[
-        Literal["dfs", "beam", "bfs", "best-first", "mcts"] | None,
+        Literal["dfs", "beam", "bfs", "best-first", "mcts", "ab-mcts"] | None,
         _option(
             SEARCH,
             "In which order. Default: beam, which is what bfs means too; mcts for blocksworld and programming, dfs for "
@@ -158,7 +158,7 @@ class Options:
     select: Annotated[Literal["top", "sample"] | None, _knob("beam: how states are kept.")] = None
     stop: Annotated[Literal["level", "first"] | None, _knob("beam: when a goal ends the search.")] = None
     best: Annotated[Literal["deepest", "seen"] | None, _knob("beam, best-first: what is given unsolved.")] = None
-    rollouts: Annotated[int | None, _knob("mcts: how often it goes down the tree.", metavar="N", min=1)] = None
+    rollouts: Annotated[int | None, _knob("mcts, ab-mcts: how often it goes down the tree.", metavar="N", min=1)] = None
     exploration: Annotated[float | None, _knob("mcts: the weight of what is little visited.", metavar="X")] = None
     selection: Annotated[Literal["uct", "puct"] | None, _knob("mcts: without or with the proposer's priors.")] = None
     returns: Annotated[Literal["mean", "max", "discounted"] | None, _knob("mcts: what is backed up.")] = None
@@ -172,7 +172,7 @@ class Options:
         None
     )
     patience: Annotated[str | None, _count("--patience", "mcts: rollouts without a better value, then it ends.")] = None
-    at_once: Annotated[int | None, _knob("mcts: rollouts in flight.", metavar="N", min=1)] = None
+    at_once: Annotated[int | None, _knob("mcts, ab-mcts: rollouts in flight.", metavar="N", min=1)] = None
     ties: Annotated[Literal["age", "seed", "deeper"] | None, _knob("Which of equal values comes first.")] = None
     dedupe: Annotated[bool | None, _knob("Drop steps and states that were met before.")] = None
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 from .block_planning import enough_steps
 from .imported import imported
 from .mistake import Mistake
-from .modules import TreeOfThoughts, load
+from .modules import load
 from .modules.program import Program
 from .offline import PRICES
 from .options import ALL, Options
-from .search import DFS, MCTS, Beam, BestFirst
+from .search import ABMCTS, DFS, MCTS, Beam, BestFirst
 from .task_programs import KINDS, TAKEN
 from .tasks import Blocksworld, Game24
 from .typed_input import inputs_of
 
-CONTROLLERS: dict[str, type[Any]] = {"dfs": DFS, "beam": Beam, "bfs": Beam, "best-first": BestFirst, "mcts": MCTS}
+CONTROLLERS: dict[str, type[Any]] = {
+    "dfs": DFS,
+    "beam": Beam,
+    "bfs": Beam,
+    "best-first": BestFirst,
+    "mcts": MCTS,
+    "ab-mcts": ABMCTS,
+}
 KNOBS = tuple(dict.fromkeys(f.name for kind in CONTROLLERS.values() for f in fields(kind)))
 CEILINGS = ("calls", "seconds", "cost", "tokens", "nodes")
 FINISHED = ("task", *TAKEN)  # what a finished program has already
@@ -48,15 +55,12 @@ def _new(options: Options) -> Program:
     return KINDS[name].make(said)
 
 
-def _finished(options: Options) -> TreeOfThoughts:
+def _finished(options: Options) -> Program:
     for name in _given(options, FINISHED):
         raise Mistake(f"{_flag(name)}: the program of {'--program' if options.program else '--load'} has its own")
     if not options.program:
         assert options.load is not None
-        saved = load(options.load)
-        if not isinstance(saved, TreeOfThoughts):
-            raise Mistake(f"--load {options.load}: a {type(saved).__name__} cannot be loaded here; use --program")
-        return saved
+        return cast("Program", load(options.load))
     program = imported(options.program)
     if options.load is not None:
         try:
