@@ -8,7 +8,7 @@ import dspy
 import pytest
 
 from puzzle24 import PATH, PUZZLE, RATINGS, STEPS, call, drivers
-from thoughtree import DFS, Beam, Game24, TreeOfThoughts
+from thoughtree import DFS, LATS, MCTS, RAP, Beam, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.testing import RuleLM
 
 WORTH = {"sure": 1.0, "maybe": 0.5, "impossible": 0.0}
@@ -77,7 +77,7 @@ def test_it_answers_by_a_value_or_by_fields(driver):
 @drivers
 def test_a_missing_rule_says_which(driver):
     found = call(TreeOfThoughts(task=Game24()), RuleLM(propose=propose), driver, numbers=PUZZLE)
-    assert "RuleLM(rate=None): this program asks for a rate" in found.search.first_error
+    assert "RuleLM(rate=None): the program has the model rate, and there is no rule for it" in found.search.first_error
 
 
 def test_a_word_that_cannot_be_compared_says_so():
@@ -97,3 +97,41 @@ def test_a_copy_answers_by_the_same_functions():
     program = TreeOfThoughts(task=Game24(), controller=DFS())
     program.set_lm(copy.deepcopy(rules))
     assert call(program, None, numbers=PUZZLE).search.path == PATH
+
+
+@drivers
+def test_it_acts_judges_and_reflects(driver):
+    """The first attempt earns a lesson; the lesson makes the second one right."""
+    seen = []
+
+    def act(inputs):
+        seen.append(inputs["search_lessons"])
+        return "four" if "spell" in inputs["search_lessons"] else "4"
+
+    def reward(inputs, prediction):
+        return float(prediction.answer == "four")
+
+    program = LATS("question -> answer", reward_fn=reward, controller=MCTS(rollouts=2, branching=1))
+    model = RuleLM(act=act, judge=lambda inputs: 0.25, reflect=lambda inputs: "Always spell the number out.")
+    found = call(program, model, driver, question="2 + 2?")
+    assert (found.answer, found.search.status) == ("four", "solved")
+    assert ["spell" in lessons for lessons in seen] == [False, True]
+    assert found.search.tree[1].value == 0.5 * 0.25  # the model's half, and the reward's: 0
+
+
+@drivers
+def test_it_predicts_and_approves(driver):
+    program = RAP(task=Blocksworld(), controller=MCTS(rollouts=1, branching=1))
+    model = RuleLM(
+        propose=lambda inputs, n: ["pick up the red block"],
+        predict=lambda inputs: "holding(red)\nontable(blue)\nclear(blue)",
+        approve=lambda inputs: "yes",
+    )
+    found = call(program, model, driver, initial="ontable(red), ontable(blue)", goal="holding(red)")
+    assert (found.search.path, found.search.status) == (["pick up the red block"], "solved")
+
+
+def test_a_role_without_a_rule_says_which():
+    program = LATS("question -> answer", reward_fn=lambda inputs, prediction: 0.0, controller=MCTS(rollouts=1))
+    result = call(program, RuleLM(), "sync", question="?").search
+    assert "RuleLM(act=None): the program has the model act, and there is no rule for it" in result.first_error

@@ -44,9 +44,6 @@ def offline_lm() -> Any:
 class StandIn(Rules):
     """An engine: for each prompt, the rules that its own instructions ask for."""
 
-    def __init__(self) -> None:
-        super().__init__(None, None, None)
-
     def complete(self, request: Any) -> Any:
         told = str(request.system or "")
         if BLOCKS in told:

@@ -19,9 +19,6 @@ BLOCKS = Blocksworld().instructions().partition(".")[0]  # the words by which a 
 class BlockRules(Rules):
     """An engine: answers the prompts of a planner, each by the facts, the action and the goal that it shows."""
 
-    def __init__(self) -> None:
-        super().__init__(None, None, None)
-
     def _fields(self, names: tuple[str, ...], inputs: dict[str, str]) -> Mapping[str, Any]:
         if not {"next_thoughts", "next_state", "step_verdict"} & set(names):
             raise ValueError(

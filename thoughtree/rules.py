@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -16,17 +17,31 @@ from dspy import lm15
 from .prompts import input_values, output_names, prompt_text, written
 
 ProposeRule = Callable[[dict[str, str], int | None], list[str]]
-RateRule = Callable[[dict[str, str]], Any]
-AnswerRule = Callable[[dict[str, str]], Any]
+Rule = Callable[[dict[str, str]], Any]
 WORDS = {"sure": 20.0, "maybe": 1.0, "likely": 1.0, "impossible": 0.001}
 CANDIDATE = re.compile(r"^(\d+)\. ", re.M)
+# The output field of a role that gives one value, and the rule for it.
+ROLES = {
+    "next_action": "act",
+    "attempt_score": "judge",
+    "attempt_lesson": "reflect",
+    "next_state": "predict",
+    "step_verdict": "approve",
+}
 
 
+@dataclass(frozen=True)
 class Rules:
     """An engine: `complete(request)` answers by the rule of the role that asks."""
 
-    def __init__(self, propose: ProposeRule | None, rate: RateRule | None, answer: AnswerRule | None) -> None:
-        self.propose, self.rate, self.answer = propose, rate, answer
+    propose: ProposeRule | None = None
+    rate: Rule | None = None
+    answer: Rule | None = None
+    act: Rule | None = None
+    judge: Rule | None = None
+    reflect: Rule | None = None
+    predict: Rule | None = None
+    approve: Rule | None = None
 
     def __deepcopy__(self, memo: Any) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
         return self
@@ -51,6 +66,9 @@ class Rules:
             return {"next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1)) or "none"}
         if "rating_reasoning" in names or "rating_reachable" in names:
             return dict.fromkeys(names, "by rule") | self._rating(names, inputs)
+        for name, role in ROLES.items():
+            if name in names:
+                return dict.fromkeys(names, "by rule") | {name: str(_rule(role, getattr(self, role))(inputs))}
         given = _rule("answer", self.answer)(inputs)
         return given if isinstance(given, Mapping) else dict.fromkeys(names, "") | {names[-1]: given}
 
@@ -86,32 +104,40 @@ class AsyncRules:
 
 
 class RuleLM(dspy.LM):  # type: ignore[misc]
-    """A `dspy.LM` that answers by functions.
+    """A `dspy.LM` that answers by functions, one for each role that the program has.
 
     propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once
     a candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields,
-    or the last one's value. `inputs` are the prompt's fields as text: the problem's own, `search_path`
-    (numbered steps, or "(none yet)"; of one candidate among several, its steps joined by "; ") and, where the
-    task renders states, `search_state`. A role without a rule fails its calls, and the error says so.
+    or the last one's value. Of a LATS: act(inputs) -> the action, judge(inputs) -> a number from 0 to 1,
+    reflect(inputs) -> the lesson. Of a RAP: predict(inputs) -> all facts, one a line, or "ILLEGAL: why",
+    approve(inputs) -> "yes" or "no". `inputs` are the prompt's fields as text: the problem's own, `search_path`
+    (numbered steps, or "(none yet)"; of one candidate among several, its steps joined by "; ") and what else the
+    role is shown: `search_state`, `search_lessons`, `search_action`, `attempt_feedback`. A role without a rule fails
+    its calls, and the error says so.
     """
 
     def __init__(
         self,
         propose: ProposeRule | None = None,
-        rate: RateRule | None = None,
-        answer: AnswerRule | None = None,
+        rate: Rule | None = None,
+        answer: Rule | None = None,
         *,
+        act: Rule | None = None,
+        judge: Rule | None = None,
+        reflect: Rule | None = None,
+        predict: Rule | None = None,
+        approve: Rule | None = None,
         model: str = "rules/none",
         cache: bool = False,
         **settings: Any,
     ) -> None:
-        rules = Rules(propose, rate, answer)
+        rules = Rules(propose, rate, answer, act, judge, reflect, predict, approve)
         super().__init__(model, engine=rules, async_engine=AsyncRules(rules), cache=cache, **settings)
 
 
 def _rule(name: str, rule: Any) -> Any:
     if rule is None:
-        raise ValueError(f"RuleLM({name}=None): this program asks for a {name}, so the model needs a rule for it")
+        raise ValueError(f"RuleLM({name}=None): the program has the model {name}, and there is no rule for it")
     return rule
 
 
