@@ -30,8 +30,6 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
     # A path may be a solution, and the words made of it none.
     status = SearchStatus.UNVERIFIED if result.solved and fields == refused else result.status
     result = result.replace(answer=fields, task=session.task, status=status)
-    if checked := session.jobs.predicted:
-        result = result.replace(predicted={"right": sum(checked), "wrong": len(checked) - sum(checked)})
     if session.trace is not None:
         dspy.settings.trace.extend(session.trace.chosen(result))
     if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:

@@ -41,7 +41,7 @@ from .propose import proposed
 from .rate import Rate as RateRole
 from .sampling import chosen, more_room, sampling
 from .shown import NodeView, agreement, view
-from .world import agrees, true_step
+from .world import checked, true_step
 
 
 class Jobs:
@@ -62,7 +62,6 @@ class Jobs:
         self.refused: set[str] = set()  # models that take no temperature
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
-        self.predicted: list[bool] = []  # of each checked prediction, whether it was right
         self.own = OwnJobs(gated, per_prediction)
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
@@ -183,9 +182,7 @@ class Jobs:
             said: Outcome = role.read(given, task, state, action, cut=cut)
             if self.plan.transition != "check" or not isinstance(said, Stepped | Illegal):
                 return said
-            true = true_step(task, state, action)
-            self.predicted.append(agrees(said, true))
-            return true
+            return checked(said, true_step(task, state, action))
 
         return self._role(
             request,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -42,6 +43,12 @@ def agrees(predicted: Stepped | Illegal, true: Stepped | Illegal) -> bool:
     if isinstance(predicted, Illegal) or isinstance(true, Illegal):
         return isinstance(predicted, Illegal) and isinstance(true, Illegal)
     return bool(predicted.key == true.key) if true.key is not None else bool(predicted.state == true.state)
+
+
+def checked(predicted: Stepped | Illegal, true: Stepped | Illegal) -> Stepped | Illegal:
+    """The truth, and whether it was predicted."""
+    right = agrees(predicted, true)
+    return Illegal(true.rule, right) if isinstance(true, Illegal) else replace(true, foreseen=right)
 
 
 class World(dspy.Module):

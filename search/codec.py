@@ -78,9 +78,10 @@ class Codec:
             case Stepped():
                 flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed, outcome.unjudged]
                 state, key = self.dump_state(outcome.state), outcome.key is not None
-                return ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
+                line = ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
+                return line if outcome.foreseen is None else [*line, outcome.foreseen]
             case Illegal():
-                return ["illegal", outcome.rule]
+                return ["illegal", outcome.rule, *([] if outcome.foreseen is None else [outcome.foreseen])]
             case Reflected(lesson):
                 return ["reflected", lesson]
             case Answered(fields, verified, rule, reward, feedback):
@@ -104,7 +105,7 @@ class Codec:
             case "stepped":
                 return self._read_stepped(rest)
             case "illegal":
-                return Illegal(str(rest[0]))
+                return Illegal(str(rest[0]), bool(rest[1]) if rest[1:] else None)
             case "reflected":
                 return Reflected(str(rest[0]))
             case "answered":
@@ -120,11 +121,12 @@ class Codec:
                 raise ValueError(f"unknown outcome {kind!r}")
 
     def _read_stepped(self, rest: list[Any]) -> Stepped:
-        written, keyed, flags, reward, value, observation = rest
+        written, keyed, flags, reward, value, observation, *told = rest
         state = self.load_state(written)
         solved, claimed, terminal, missed, unjudged = map(bool, flags)
         key = self.key(state) if keyed else None
-        return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation, unjudged)
+        foreseen = bool(told[0]) if told else None
+        return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation, unjudged, foreseen)
 
 
 def _plain(action: Any) -> Any:

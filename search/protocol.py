@@ -83,6 +83,7 @@ class Stepped:
     terminal: cannot be continued. unjudged: nor can code tell whether it is right, so it is rated.
     missed: judged wrong, may still be built upon.
     value: a value that makes a rating needless (a reward of a finished answer), else None.
+    foreseen: whether a world model predicted this; None: nobody asked it, or nobody can tell.
     """
 
     state: Any
@@ -95,6 +96,7 @@ class Stepped:
     value: float | None = None
     observation: Any = None
     unjudged: bool = False
+    foreseen: bool | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -108,11 +110,14 @@ class Stepped:
 
 
 class Illegal(Exception):  # a verdict about an action; an exception so that a task may raise it
-    """An action that the rules forbid. Raised or returned by a task; `rule` says which rule."""
+    """An action that the rules forbid. Raised or returned by a task; `rule` says which rule.
 
-    def __init__(self, rule: str) -> None:
+    foreseen: whether a world model predicted this, as in `Stepped`.
+    """
+
+    def __init__(self, rule: str, foreseen: bool | None = None) -> None:
         super().__init__(rule)
-        self.rule = rule
+        self.rule, self.foreseen = rule, foreseen
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Illegal) and other.rule == self.rule

@@ -35,8 +35,7 @@ class SearchResult(Generic[S, A]):
     unread: replies per role that came and could not be read. failed: calls, and steps of the task's own code, that
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
-    predicted: of a world model that code checked, how many predictions were "right" and "wrong"; not those of a
-    journal that was continued.
+    predicted: of a world model that code checked, how many predictions were "right" and "wrong".
     """
 
     status: SearchStatus
@@ -64,6 +63,7 @@ class SearchResult(Generic[S, A]):
     def of(cls, search: Search[S, A]) -> SearchResult[S, A]:
         """The state of `search` as it is now."""
         best, closed = search.best(), search.closed
+        checked = search.foreseen + search.unforeseen
         closing = closed if isinstance(closed, Answered) else None
         dump = getattr(search.controller, "dump", None)
         return cls(
@@ -82,6 +82,7 @@ class SearchResult(Generic[S, A]):
             answer=closing.fields if closing is not None else best.answer,
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
+            predicted={"right": search.foreseen, "wrong": search.unforeseen} if checked else {},
         )
 
     @property

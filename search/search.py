@@ -24,6 +24,7 @@ from .protocol import (
     Answered,
     Ask,
     Failed,
+    Illegal,
     Outcome,
     Propose,
     Proposed,
@@ -32,6 +33,7 @@ from .protocol import (
     Reflect,
     Refused,
     Request,
+    Stepped,
     Unread,
     Usage,
 )
@@ -99,6 +101,7 @@ class Search(Generic[S, A]):
         self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
         self.unread = dict.fromkeys(ROLES.values(), 0)
         self.failed = self.told = self.clamped = 0
+        self.foreseen = self.unforeseen = 0  # steps that a world model predicted, and others that it was asked about
         self.errors: dict[str, int] = {}  # text -> times, in order of appearance
         self.closed: Outcome | None = None  # what the closing call gave
         self._eager = controller.stop == "first"
@@ -189,6 +192,9 @@ class Search(Generic[S, A]):
             return
         if type(outcome) is Rated and outcome.clamped:
             self.clamped += outcome.clamped
+        if (type(outcome) is Stepped or type(outcome) is Illegal) and outcome.foreseen is not None:
+            self.foreseen += outcome.foreseen
+            self.unforeseen += not outcome.foreseen
         if type(outcome) is Proposed:
             outcome = at_most(outcome, request.n)  # type: ignore[union-attr]
         item.outcome = outcome

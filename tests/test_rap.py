@@ -204,3 +204,21 @@ def test_an_estimate_counts_the_world_models_calls() -> None:
     assert calls == {"propose": 5, "rate": 15, "step": 15}
     replaced = RAP(task=Blocksworld(), controller=MCTS(rollouts=5, branching=3), transition="replace")
     assert replaced.estimate().calls == {"propose": 5, "rate": 15}
+
+
+@each
+def test_a_resumed_run_counts_the_predictions_that_were_recorded(tmp_path: Any, concurrency: int, driver: str) -> None:
+    """Half of it from a journal or all of it, and without another call: the world accuracy of the unbroken run."""
+    controller = MCTS(rollouts=3, branching=3)  # ends before the goal, so that no reply comes late
+    program = RAP(task=Blocksworld(), transition="check", controller=controller, concurrency=concurrency)
+    unbroken = solve(program, Engine(half_right), driver).search
+    assert unbroken.predicted["wrong"] > 0
+    assert not unbroken.solved
+    path, engine = tmp_path / "run.jsonl", Engine(half_right)
+    with dspy.context(lm=lm(engine)):
+        program(initial=START, goal=GOAL, config={"journal": path, "budget": unbroken.spent.calls // 2})
+        for _ in range(2):
+            found = program(initial=START, goal=GOAL, config={"journal": path}).search
+            assert (found.predicted, found.world_accuracy) == (unbroken.predicted, unbroken.world_accuracy)
+            assert found.path == unbroken.path
+    assert len(engine.calls) == unbroken.spent.calls
