@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from .budget import Ended, SearchStatus
-from .result import SearchResult
+from .result import LONGEST, SearchResult
 from .tree import FAILED, PRUNED, Node
+from .visible import one_line
 
 Result = SearchResult[Any, Any]
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({round(100 * part / whole)} %)" if whole else "none"
+
+
+def _error(result: Result) -> str:
+    return one_line(result.first_error or "none", LONGEST)
 
 
 def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, Any]], int]:
@@ -50,7 +55,7 @@ def warnings(result: Result) -> Iterator[str]:
         )
     asked = max(1, result.spent.calls)
     if result.failed * 5 >= asked:
-        yield f"failures: {result.failed} in {asked} calls; first: {result.first_error}"
+        yield f"failures: {result.failed} in {asked} calls; first: {_error(result)}"
     unread = sum(result.unread.values())
     if unread * 5 >= asked:
         yield f"replies that could not be read: {_share(unread, asked)} of the calls"
@@ -75,7 +80,7 @@ def _ending(result: Result) -> str:
         Ended.ROLLOUTS: "all rollouts were used",
         Ended.EXPANSIONS: "all expansions were used",
         Ended.STOPPED: "it was stopped",
-        Ended.ERROR: f"calls failed, first: {result.first_error}",
+        Ended.ERROR: f"calls failed, first: {_error(result)}",
         None: "it is still running",
     }.get(result.ended, f"the budget of {result.ended} was used up")
     nodes = f"{len(result.tree)} node{'s' * (len(result.tree) != 1)}"
@@ -86,12 +91,12 @@ def _proposals(result: Result) -> Iterator[str]:
     proposed = len(result.tree) - 1
     rules = result.rules_broken()
     if rules:
-        listed = ", ".join(f"{rule}: {count}" for rule, count in list(rules.items())[:3])
+        listed = ", ".join(f"{one_line(rule, LONGEST)}: {count}" for rule, count in list(rules.items())[:3])
         yield f"Illegal proposals: {_share(sum(rules.values()), proposed)}; by rule: {listed}."
     if copies := result.duplicates():
         yield f"Duplicate proposals: {_share(copies, proposed)}."
     if failed := [n for n in result.tree if n.status is FAILED]:
-        yield f"Failed nodes: {len(failed)}; first error: {failed[0].reason}."
+        yield f"Failed nodes: {len(failed)}; first error: {one_line(str(failed[0].reason), LONGEST)}."
     if result.unread:
         listed = ", ".join(f"{role}: {count}" for role, count in result.unread.items())
         yield f"Replies that could not be read: {listed}."
@@ -105,7 +110,7 @@ def _ratings(result: Result) -> Iterator[str]:
             f"pruned though solvable: {len(lost)}; rated high though hopeless: {len(praised)}."
         )
         if lost and not result.solved:
-            path = " -> ".join(result.steps(lost[0]))
+            path = " -> ".join(one_line(step, LONGEST) for step in result.steps(lost[0]))
             yield f"For example {path} was pruned at value {lost[0].value:g}, and a solution follows from it."
     alike, groups = result.collapsed
     if groups and alike * 2 >= groups:
@@ -136,7 +141,7 @@ def _advice(result: Result) -> str:
     if result.status is SearchStatus.SOLVED:
         return "nothing; if it was dear, try a smaller width or branching."
     if result.ended is Ended.ERROR or result.failed * 3 >= max(1, result.spent.calls):
-        return f"the failing calls ({result.first_error})."
+        return f"the failing calls ({_error(result)})."
     if unread("propose"):
         return "the proposals' format: many could not be read (look at the replies in the journal)."
     if unread("rate"):

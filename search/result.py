@@ -11,9 +11,12 @@ from .order import value
 from .protocol import Answered, Usage
 from .rating import Rating
 from .tree import DUPLICATE, EXPANDED, FAILED, ILLEGAL, OPEN, SOLVED, TERMINAL, WRONG, A, Node, S, Tree
+from .visible import one_line
 
 if TYPE_CHECKING:
     from .search import Search
+
+LONGEST = 500  # characters of one step in a line that a person reads; some models never end
 
 
 class Describes(Protocol):
@@ -156,21 +159,21 @@ class SearchResult(Generic[S, A]):
         return tuple(warnings(self))
 
     def summary(self) -> str:
-        """One line: status, why it ended, spending, path."""
+        """One line: status, why it ended, spending, path. Nothing in it is obeyed by a terminal."""
         spent = _count(self.spent.calls, "call")
         if self.spent.tokens:
             spent += f", {self.spent.tokens:,} tokens"
         if self.spent.cost:
             spent += f", ${self.spent.cost:.4f}"
-        steps = " -> ".join(self.path) or "(no step)"
+        steps = " -> ".join(one_line(step, LONGEST) for step in self.path) or "(no step)"
         ended = "" if self.solved else f" ({self.ended})"
         return f"{self.status}{ended}: {steps} [{spent}, {_count(len(self.tree), 'node')}]"
 
     def explain(self) -> str:
-        """A few lines on what went wrong or right, from counts, and what to change first."""
+        """A few lines on what went wrong or right, from counts, and what to change first. A terminal obeys none of it."""
         from .explain import explain
 
-        return "\n".join(self.explained or explain(self))
+        return "\n".join(one_line(line) for line in self.explained or explain(self))
 
     def save(self, path: str | Path) -> None:
         """Write this result as one JSON file. Raises TypeError for a state that cannot be written."""

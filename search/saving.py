@@ -40,12 +40,13 @@ DEFAULTS = {f.name: f.default for f in fields(Node)}
 def save(result: SearchResult[Any, Any], path: Path) -> None:
     """Write whole or not at all: a crash leaves the old file."""
     try:
-        text = json.dumps(dump(result), ensure_ascii=False, allow_nan=False, default=_refuse)
+        # ASCII, like a journal: whatever a model said, no terminal obeys it, and no lone surrogate is lost.
+        text = json.dumps(dump(result), allow_nan=False, default=_refuse)
     except ValueError as error:  # a NaN, or a state that holds itself
         raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
     partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
     try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.write_text(text, encoding="ascii")
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from .problem import problem_of
 from .report import answer_text, as_json, summary_text
 from .search import JournalError, SearchResult, Stop
 from .tree_view import tree_view
-from .visible import visible
+from .search.visible import visible
 
 app = typer.Typer(
     help="Tree search over the thoughts of a language model.",

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from .exits import Exit
 from .modules.calls.redaction import redact
-from .visible import one_line
+from .search.visible import one_line
 
 ENDLESS = 100_000  # columns of what is no terminal: whoever reads it wraps its lines
 

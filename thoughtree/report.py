@@ -13,7 +13,7 @@ from rich.text import Text
 from .modules import SearchPrediction
 from .search import Ended, SearchResult, SearchStatus
 from .search.saving import dump as dump_result
-from .visible import one_line, visible
+from .search.visible import one_line, visible
 
 Result = SearchResult[Any, Any]
 WORTH = {

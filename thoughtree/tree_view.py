@@ -8,7 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from .search import Node, NodeStatus, SearchResult
-from .visible import one_line
+from .search.visible import one_line
 
 STYLES = {
     NodeStatus.SOLVED: "bold green",

@@ -15,9 +15,10 @@ def visible(text: str) -> str:
     return _SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
 
 
-def one_line(text: str) -> str:
-    """The same on one line: every run of white space is one space."""
-    return visible(" ".join(text.split()))
+def one_line(text: str, most: int | None = None) -> str:
+    """The same on one line: every run of white space is one space. most: characters that are kept."""
+    line = visible(" ".join(text.split()))
+    return line if most is None or len(line) <= most else f"{line[:most]} ... ({len(line) - most:,} more characters)"
 
 
 def _shown(found: re.Match[str]) -> str:
