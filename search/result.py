@@ -170,7 +170,7 @@ class SearchResult(Generic[S, A]):
         return f"{self.status}{ended}: {steps} [{spent}, {_count(len(self.tree), 'node')}]"
 
     def explain(self) -> str:
-        """A few lines on what went wrong or right, from counts, and what to change first. A terminal obeys none of it."""
+        """A few lines on what went wrong or right, from counts, and what to change first. No terminal obeys it."""
         from .explain import explain
 
         return "\n".join(one_line(line) for line in self.explained or explain(self))

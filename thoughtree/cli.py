@@ -25,8 +25,8 @@ from .output import PipeClosed, say, show, write
 from .problem import problem_of
 from .report import answer_text, as_json, summary_text
 from .search import JournalError, SearchResult, Stop
-from .tree_view import tree_view
 from .search.visible import visible
+from .tree_view import tree_view
 
 app = typer.Typer(
     help="Tree search over the thoughts of a language model.",
