@@ -12,12 +12,14 @@ from .tree_of_thoughts import TreeOfThoughts
 if TYPE_CHECKING:
     from .execution import execute
     from .lats import LATS
+    from .lessons import Lessons
     from .rap import RAP
     from .repeatable_tools import repeatable
 
 __all__ = [
     "LATS",
     "RAP",
+    "Lessons",
     "SearchFailed",
     "SearchPrediction",
     "SearchProgress",
@@ -29,7 +31,7 @@ __all__ = [
 ]
 
 # With their roles and worlds: loaded when they are asked for.
-_FILES = {"LATS": "lats", "RAP": "rap", "execute": "execution", "repeatable": "repeatable_tools"}
+_FILES = {"LATS": "lats", "Lessons": "lessons", "RAP": "rap", "execute": "execution", "repeatable": "repeatable_tools"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 
+from .act import Act
 from .own import is_coroutine
 from .plan import Plan
 from .rate import Rate
@@ -25,6 +26,8 @@ def check(program: Any, plan: Plan) -> None:
         raise ValueError(f"rate='code': {kind} does not value states; give it that hook")
     if plan.first is not None and program.answer is None:
         raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
+    if plan.lessons and not isinstance(program.propose, Act):
+        raise ValueError(f"lessons={plan.lessons!r}: a {type(program).__name__} reads none; they are a LATS's")
     _check_lms(program)
     _check_prices(program.prices)
     _check_reward(program, plan)

@@ -52,9 +52,10 @@ def header(session: Session) -> dict[str, Any]:
         "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
         "answer": [plan.answer, plan.first, plan.threshold],
         **({} if plan.transition is None else {"transition": plan.transition}),
+        **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
         "seed": plan.seed,
         "task": describe(program.task),
-        "inputs": digest({name: _settled(value) for name, value in session.inputs.items()}),
+        "inputs": digest({name: settled(value) for name, value in session.inputs.items()}),
         "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")},
     }
 
@@ -93,16 +94,16 @@ def codec(session: Session) -> Codec:
     return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
 
 
-def _settled(value: Any) -> Any:
+def settled(value: Any) -> Any:
     """`value` as JSON, the same in every process: a set has no order, and bytes need not be text."""
     if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, set | frozenset):
-        return sorted(digest(_settled(item)) for item in value)
+        return sorted(digest(settled(item)) for item in value)
     if isinstance(value, Mapping):
-        return {str(name): _settled(item) for name, item in value.items()}
+        return {str(name): settled(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_settled(item) for item in value]
+        return [settled(item) for item in value]
     return value.hex() if isinstance(value, bytes) else _json(value)
 
 

@@ -24,6 +24,7 @@ PER_CALL = (
     "agreement",
     "first",
     "threshold",
+    "lessons",
     "on_failure",
     "retries",
     "history",

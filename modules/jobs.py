@@ -92,7 +92,7 @@ class Jobs:
             return self.own.module(role, fields, lambda given: proposed(given, n), request, attempt)
         independent = self.plan.propose == "samples"
         if isinstance(role, Act):
-            fields = {**inputs, **role.render(node, [*program.lessons, *lessons[: request.lessons]])}
+            fields = {**inputs, **role.render(node, [*self.plan.lessons, *lessons[: request.lessons]])}
             own_lm = program.propose_lm
             return self._role(request, attempt, role, own_lm, fields, read=role.read, independent=independent)
         fields = {**inputs, **role.render(node, n)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import dspy
@@ -18,6 +18,7 @@ from .combination import check
 from .compose import user_signature
 from .finish import closes
 from .judge import Judge
+from .lessons import Lessons
 from .plan import Plan, Settings
 from .program import Program
 from .reflect import Reflect
@@ -42,7 +43,8 @@ class LATS(Program):
     blend: the weight of the environment's own value (a share of tests passed) in a node's value; the rest is the
         model's score. agreement: the weight of self-consistency, the share of samples that say the same.
     reflect: one lesson for each failed child, shown in every later expansion.
-    lessons: lessons to begin with, say those of an earlier problem: `prediction.search.tree.lessons`.
+    lessons: lessons to begin with, say those of an earlier problem: texts, a prediction, or a file; see `Lessons`.
+        `config={"lessons": ...}` gives one call others.
     propose_lm, rate_lm, reflect_lm, answer_lm: LMs per role. The others are as in TreeOfThoughts.
 
     The status says whether the environment confirmed the solution. `search.tree.rollouts` logs what each rollout asked.
@@ -61,7 +63,7 @@ class LATS(Program):
         blend: float = 0.5,
         agreement: float = 0.0,
         reflect: bool = True,
-        lessons: Sequence[str] = (),
+        lessons: Any = None,
         answer: Any = None,
         propose_lm: Any = None,
         rate_lm: Any = None,
@@ -92,6 +94,7 @@ class LATS(Program):
             scale=scale_of("unit"),
             blend=blend,
             agreement=agreement,
+            lessons=Lessons.of(lessons),
             answer="auto" if answer is None else answer,
             on_failure=on_failure,
             concurrency=concurrency,
@@ -99,7 +102,6 @@ class LATS(Program):
             retries=retries,
             history=history,
         )
-        self.lessons = tuple(lessons)
         self.propose_lm, self.rate_lm, self.reflect_lm, self.answer_lm = propose_lm, rate_lm, reflect_lm, answer_lm
         self.prices = dict(prices or {})
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))

@@ -12,6 +12,7 @@ from dspy.predict.parameter import Parameter
 from ..search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget
 from ..search.knobs import knob
 from .about import SAME
+from .lessons import Lessons
 from .rate import MODES
 from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
 
@@ -34,7 +35,7 @@ class Plan:
     where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
     candidate. threshold: the reward that verifies an answer. transition: whether the
     task's own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
-    answers. on_failure: "best" or "raise". concurrency:
+    answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency:
     calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
     again. history: keep DSPy's history as well.
     """
@@ -54,6 +55,7 @@ class Plan:
     threshold: float | None = None
     transition: Literal["check", "replace"] | None = None
     aggregate: bool = False
+    lessons: Lessons = field(default_factory=Lessons)
     on_failure: Literal["best", "raise"] = "best"
     concurrency: int = 8
     seed: int = 0
@@ -67,6 +69,7 @@ class Plan:
                 f"controller={self.controller!r}: must be a controller such as Beam(), DFS() or BestFirst(); "
                 "a class is called first"
             )
+        object.__setattr__(self, "lessons", Lessons(self.lessons))
         for name, allowed in (
             ("propose", ("lm", "samples", "moves", "own")),
             ("rate", (*MODES, "code", "own")),
@@ -118,6 +121,7 @@ class Plan:
             "controller": dump(),
             "budget": None if self.budget is None else self.budget.dump(),
             "scale": dump_scale(self.scale),
+            "lessons": list(self.lessons),
         }
 
     @classmethod
@@ -140,6 +144,8 @@ class Plan:
             changes["budget"] = Budget.of(changes["budget"])
         if "scale" in changes:
             changes["scale"] = scale_of(changes["scale"])
+        if "lessons" in changes:
+            changes["lessons"] = Lessons.of(changes["lessons"])
         return replace(self, **changes)
 
 

@@ -43,7 +43,6 @@ class Program(dspy.Module):
     answer_lm: Any = None
     reflect_lm: Any = None
     world_lm: Any = None
-    lessons: tuple[str, ...] = ()  # to begin with
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
         """Roles and knobs are copied; LMs (with their connections), functions and the task are not."""

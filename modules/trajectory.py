@@ -21,21 +21,21 @@ def trajectory(steps: Sequence[tuple[str, str]]) -> str:
 
 
 def lessons_shown(lessons: Sequence[str], most: int = MOST_LESSONS, characters: int = MOST_CHARACTERS) -> str:
-    """The newest lessons that fit, oldest of them first, no two alike."""
-    chosen: list[str] = []
+    """The newest lessons that fit, oldest of them first, no two alike. One that is too long hides no other."""
+    chosen: dict[str, str] = {}
     room = characters
     for lesson in reversed(lessons):
-        if len(chosen) == most or len(lesson) > room:
+        if len(chosen) == most:
             break
-        if any(_alike(lesson, other) for other in chosen):
-            continue
-        chosen.append(lesson)
-        room -= len(lesson)
-    return "\n".join(f"- {lesson}" for lesson in reversed(chosen)) or NOTHING
+        if len(lesson) <= room and alike_by(lesson) not in chosen:
+            chosen[alike_by(lesson)] = lesson
+            room -= len(lesson)
+    return "\n".join(f"- {lesson}" for lesson in reversed(chosen.values())) or NOTHING
 
 
-def _alike(one: str, other: str) -> bool:
-    return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
+def alike_by(lesson: str) -> str:
+    """The same for lessons that differ in case and spacing alone."""
+    return " ".join(lesson.casefold().split())
 
 
 def observed_text(observation: Any) -> str:

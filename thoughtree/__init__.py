@@ -14,7 +14,7 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
-    from .modules import LATS, RAP, execute, repeatable
+    from .modules import LATS, RAP, Lessons, execute, repeatable
     from .tasks import Blocksworld
 
 __version__ = version("thoughtree")
@@ -32,6 +32,7 @@ __all__ = [
     "FreeText",
     "Game24",
     "Illegal",
+    "Lessons",
     "NodeStatus",
     "SearchFailed",
     "SearchPrediction",
@@ -49,7 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LATS", "RAP", "Blocksworld", "execute", "repeatable"):  # loaded when they are asked for
+    if name not in ("LATS", "RAP", "Blocksworld", "Lessons", "execute", "repeatable"):  # loaded when they are asked for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import modules, tasks
 
