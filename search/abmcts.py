@@ -30,7 +30,7 @@ class ABMCTS(Knobs):
 
     rollouts: int = knob(16, low=1, high=200)
     max_depth: int = knob(10, low=1, high=30)
-    at_once: int = knob(1, low=1, high=16)
+    at_once: int = knob(1, low=1, high=16, of="speed")
 
     stop = "first"
     must_verify = False

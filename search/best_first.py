@@ -38,10 +38,10 @@ class BestFirst(Knobs):
     max_depth: int = knob(3, low=1, high=20)
     keep: int | None = knob(2, low=1, high=10)
     expansions: int = knob(25, low=1, high=200)
-    prune_below: float | None = knob(None)
+    prune_below: float | None = knob(None, of="value")
     depth_bonus: float = knob(0.0, low=0.0, high=2.0)
     normalise: bool = knob(False, choices=(False, True))
-    open: int = knob(1, low=1, high=8)
+    open: int = knob(1, low=1, high=8, of="speed")
     best: Literal["seen", "deepest"] = knob("seen", choices=("seen", "deepest"))
 
     stop = "first"

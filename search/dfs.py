@@ -31,8 +31,8 @@ class DFS(Knobs):
 
     branching: int | None = knob(3, low=1, high=10)
     max_depth: int = knob(3, low=1, high=20)
-    threshold: float | None = knob(None)
-    expansions: int | None = knob(None)
+    threshold: float | None = knob(None, of="value")
+    expansions: int | None = knob(None, low=1, high=200)
     lazy: bool = knob(False, choices=(False, True))
 
     stop = "first"

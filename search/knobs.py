@@ -9,9 +9,20 @@ from typing import Any, Literal, TypeAlias
 Ties: TypeAlias = Literal["age", "seed", "deeper"]
 
 
-def knob(default: Any, *, low: float | None = None, high: float | None = None, choices: tuple[Any, ...] = ()) -> Any:
-    """A field with a range for a tuner: numbers between `low` and `high`, or one of `choices`."""
-    return field(default=default, metadata={"low": low, "high": high, "choices": choices})
+def knob(
+    default: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Any, ...] = (),
+    of: Literal["value", "speed"] | None = None,
+) -> Any:
+    """A field with a range for a tuner: numbers between `low` and `high`, or one of `choices`.
+
+    of: "value" for a node's value, whose range is the rating scale's; "speed" for what changes how long a search
+    takes more than what it finds, which is left alone unless it is asked for.
+    """
+    return field(default=default, metadata={"low": low, "high": high, "choices": choices, "of": of})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

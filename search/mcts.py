@@ -48,11 +48,11 @@ class MCTS(Knobs):
     discount: float = knob(1.0, low=0.5, high=1.0)
     simulate: bool = knob(False, choices=(False, True))
     lazy: bool = knob(False, choices=(False, True))
-    widening: float | None = knob(None)
-    reroot: bool | None = knob(None)
+    widening: float | None = knob(None, low=0.2, high=0.8)
+    reroot: bool | None = knob(None, choices=(None, False, True))
     final: Literal["value", "visits", "mean"] = knob("value", choices=("value", "visits", "mean"))
-    patience: int | None = knob(None)
-    at_once: int = knob(1, low=1, high=16)
+    patience: int | None = knob(None, low=2, high=20)
+    at_once: int = knob(1, low=1, high=16, of="speed")
 
     stop = "first"
     must_verify = False
