@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .order import value
-from .tree import EXPANDED, FAILED, OPEN, PRUNED, TERMINAL, A, Node, S, Tree
+from .tree import EXPANDED, FAILED, OPEN, PRUNED, TERMINAL, UNJUDGED, A, Node, S, Tree
 
 
 def candidates(tree: Tree[S, A]) -> list[Node[S, A]]:
@@ -23,10 +23,14 @@ def _kept(node: Node[S, A]) -> bool:
 
 
 def best_of_deepest(tree: Tree[S, A]) -> Node[S, A]:
-    """The best-valued candidate of the deepest level that has one; ties to the earlier (Yao et al. 2023)."""
+    """The best-valued candidate of the deepest level that has one; ties to the earlier (Yao et al. 2023).
+
+    Finished states that nobody can judge (a full crossword) come first: a deeper one that is not finished is none.
+    """
     usable = candidates(tree)
     if not usable:
         return tree.root
+    usable = [n for n in usable if n.reason is UNJUDGED] or usable
     deepest = max(n.depth for n in usable)
     return max((n for n in usable if n.depth == deepest), key=lambda n: (value(n), -n.id))
 

@@ -40,7 +40,7 @@ from .protocol import (
 from .rating import Rating
 from .result import SearchResult
 from .roles import ROLES, ProtocolError, check_answer
-from .tree import DUPLICATE, FAILED, SOLVED, A, Node, S, Tree
+from .tree import DUPLICATE, FAILED, SOLVED, UNJUDGED, A, Node, S, Tree
 
 # The ends after which there is still a call to give: a purse, a clock or a person did not say stop.
 MAY_CLOSE = (
@@ -345,8 +345,12 @@ class Search(Generic[S, A]):
             self.status = SearchStatus.UNVERIFIED
 
     def _must_verify(self) -> bool:
-        """Whether an unverified answer is worth nothing here. A claim that nobody can check is another thing."""
-        return self.controller.must_verify and self._grower.claim is None
+        """Whether an unverified answer is worth nothing here.
+
+        A claim that nobody can check, or a finished state that nobody can judge, is another thing.
+        """
+        nobody_can = self._grower.claim is not None or self.best().reason is UNJUDGED
+        return self.controller.must_verify and not nobody_can
 
     # ---- what it asks next
 

@@ -303,12 +303,37 @@ def test_a_board_with_an_impossible_clue_is_left_and_the_puzzle_filled(lazy: boo
     wrong = ["h1. tasty", "v1. zebra"]
     solver = Solver(*wrong, *(f"h{k}. {w}" for k, w in enumerate(ACROSS, 1)))
     result = solver.search(DFS(branching=None, max_depth=10, lazy=lazy))
-    assert result.status is SearchStatus.FAILED  # nothing in code says that it is right
+    assert result.status is SearchStatus.UNVERIFIED  # it is full, and nothing in code says that it is right
     assert result.best.state.board == SOLUTIONS[0]
     assert score(GAME.answer(result.best.state)["board"], SOLUTIONS[0]).game
     pruned = {str(node.action) for node in result.tree if node.status is NodeStatus.PRUNED}
     assert pruned == set(wrong)
     assert len(solver.seen) == len(set(solver.seen))  # no board is rated twice
+
+
+def test_a_board_that_is_not_filled_is_a_failed_search_and_a_full_one_stands_before_deeper_ones() -> None:
+    rows_alone = Solver(*(f"h{k}. {w}" for k, w in enumerate(ACROSS[:4], 1)))
+    result = rows_alone.search(DFS(branching=None, max_depth=10))
+    assert (result.status, result.best.depth) == (SearchStatus.FAILED, 4)
+
+    class Wanders(Solver):
+        """Fills the board in five steps; beside that, six words of which two cross each other at most."""
+
+        def answer(self, request: Request, tree: Tree[CrosswordsState, Fill]) -> Outcome:
+            if not isinstance(request, Propose):
+                return super().answer(request, tree)
+            depth, first = tree[request.node].depth, tree.path(tree[request.node])[1:2]
+            if not depth:
+                return Proposed(("h1. brine", "v1. brand"))
+            across = str(first[0].action) == "h1. brine"
+            texts = self.texts[:5] if across else ("v1. brand", "h1. brine", "h2. rival", "h3. avoid", "v2. river")
+            more = () if across else ("v3. ivory",)
+            return Proposed((*texts, *more)[depth : depth + 1])
+
+    result = Wanders(*(f"h{k}. {w}" for k, w in enumerate(ACROSS, 1))).search(DFS(branching=None, max_depth=10))
+    assert max(node.depth for node in result.tree) == 6
+    assert (result.status, result.best.depth) == (SearchStatus.UNVERIFIED, 5)
+    assert result.best.state.board == SOLUTIONS[0]
 
 
 class TwoWays(Solver):
