@@ -32,6 +32,7 @@ from ..tasks.environment_task import EnvironmentTask
 from . import own
 from .act import Act
 from .approve import Approve
+from .calls.inert import inert
 from .finish import Finisher
 from .job import Job, unread_cut
 from .judge import Judge
@@ -63,6 +64,7 @@ class Jobs:
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
         self.own = OwnJobs(gated, per_prediction)
+        self._tagged = isinstance(dspy.settings.adapter, dspy.XMLAdapter)
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
@@ -227,6 +229,7 @@ class Jobs:
     ) -> Job:
         """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it."""
         predict, lm = role.predict, self._lm(role, own_lm, request)
+        fields = inert(fields, predict.signature.fields if self._tagged else ())
         settings = {**lm.kwargs, **predict.config}
         config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused)
         if attempt and request in self.cut:

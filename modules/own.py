@@ -12,9 +12,10 @@ from typing import Any
 import dspy
 
 from ..search.protocol import Outcome, Rated, Unread
+from ..tasks import layout
 from ..tasks.environment_task import EnvironmentTask
 from .scale import Scale
-from .shown import NodeView, numbered
+from .shown import NodeView
 
 FUNCTIONS = ("propose_fn", "rate_fn", "value_fn", "cheap_rate", "reward_fn")  # a program's attributes
 
@@ -62,7 +63,7 @@ def node_fields(node: NodeView, n: int | None = None) -> dict[str, Any]:
 
 
 def nodes_fields(nodes: list[NodeView]) -> dict[str, Any]:
-    return {**node_fields(nodes[0]), "search_candidates": numbered(["; ".join(n.path) for n in nodes])}
+    return {**node_fields(nodes[0]), "search_candidates": layout.numbered("; ".join(n.path) for n in nodes)}
 
 
 def ordered(given: Iterable[Any], name: str) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import dspy
 
 from ..search.protocol import Outcome, Request
 from . import own
+from .calls.inert import inert
 from .job import Job
 from .own import calls_of, name_of
 from .sampling import another
@@ -39,7 +40,7 @@ class OwnJobs:
         self, module: Any, fields: dict[str, Any], read: Callable[[Any], Outcome], request: Request, attempt: int
     ) -> Job:
         """A module, under another rollout of the configured LM for each sample and attempt."""
-        module = self._behind_the_gate(module)
+        module, fields = self._behind_the_gate(module), inert(fields)
         lm = dspy.settings.lm
         return Job(
             lambda: module(**fields),

@@ -10,6 +10,7 @@ from .. import signatures
 from ..search.order import UNREAD
 from ..search.protocol import Outcome, Rated, Unread
 from ..search.rating import Rating, Together
+from ..tasks import layout
 from . import reader
 from .compose import compose
 from .scale import Anchored, Scale
@@ -89,7 +90,7 @@ class Rate(dspy.Module):
     def render(self, nodes: list[NodeView]) -> dict[str, Any]:
         """The role's own input fields."""
         if self.mode != "value":
-            return {"search_candidates": "\n\n".join(f"{i}. {_candidate(n)}" for i, n in enumerate(nodes, 1))}
+            return {"search_candidates": layout.numbered(map(_candidate, nodes), "\n\n")}
         fields = {"search_path": nodes[0].steps}
         if self._shows_state:
             fields["search_state"] = nodes[0].text
@@ -130,18 +131,15 @@ class Rate(dspy.Module):
 
     def _values(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
         shown = str(inputs.get("search_candidates", ""))
-        count = (
-            1
-            if self.mode == "value"
-            else sum(1 for i, line in enumerate(shown.split("\n\n"), 1) if line.startswith(f"{i}. "))
-        )
+        count = 1 if self.mode == "value" else layout.items(shown)
         outcome = self.read(prediction, count)
         return dspy.Prediction(values=list(outcome.values) if isinstance(outcome, Rated) else [None] * count)
 
 
 def _candidate(node: NodeView) -> str:
-    steps = "; ".join(node.path)
-    return steps if node.text == node.steps else f"{steps}\n   {node.text}"
+    """The steps, and the state where it says more; cut, as one that never ends would crowd the others out."""
+    steps = layout.cut("; ".join(node.path))
+    return steps if node.text == node.steps else f"{steps}\n{layout.cut(node.text)}"
 
 
 def _text(prediction: dspy.Prediction) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..search.tree import DUPLICATE, Node, Tree
+from ..tasks import layout
 from .trajectory import observed_text
 
 
@@ -43,7 +44,7 @@ class NodeView:
     @property
     def steps(self) -> str:
         """The path as a numbered list."""
-        return numbered(self.path) or "(none yet)"
+        return layout.numbered(self.path) or "(none yet)"
 
 
 def view(tree: Tree[Any, Any], id: int, task: Any) -> NodeView:
@@ -60,7 +61,3 @@ def agreement(tree: Tree[Any, Any], node: Node[Any, Any]) -> float:
         return 1.0
     siblings = tree[node.parent].children
     return (sum(tree[id].reason == node.id and tree[id].status is DUPLICATE for id in siblings) + 1) / len(siblings)
-
-
-def numbered(lines: tuple[str, ...] | list[str]) -> str:
-    return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))

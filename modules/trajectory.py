@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..tasks import layout
+
 NOTHING = "(none)"
 MOST_LESSONS = 8  # the newest, within
 MOST_CHARACTERS = 4_000
@@ -14,9 +16,9 @@ def trajectory(steps: Sequence[tuple[str, str]]) -> str:
     """Actions and observations in order, numbered."""
     parts: list[str] = []
     for i, (action, observation) in enumerate(steps, 1):
-        parts.append(f"Action {i}: {action}")
+        parts.append(layout.labelled(f"Action {i}", action))
         if observation:
-            parts.append(f"Observation {i}: {observation}")
+            parts.append(layout.labelled(f"Observation {i}", observation))
     return "\n".join(parts) or NOTHING
 
 
@@ -30,7 +32,7 @@ def lessons_shown(lessons: Sequence[str], most: int = MOST_LESSONS, characters: 
         if len(lesson) <= room and alike_by(lesson) not in chosen:
             chosen[alike_by(lesson)] = lesson
             room -= len(lesson)
-    return "\n".join(f"- {lesson}" for lesson in reversed(chosen.values())) or NOTHING
+    return layout.bulleted(reversed(chosen.values())) or NOTHING
 
 
 def alike_by(lesson: str) -> str:

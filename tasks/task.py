@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ..search.protocol import Illegal
 from . import codec
+from .layout import numbered
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -115,7 +116,7 @@ class Task(Generic[S, A]):
     def render(self, state: S) -> str:
         """The state as prompts show it."""
         if isinstance(state, tuple):
-            return "\n".join(f"{i}. {thought}" for i, thought in enumerate(state, 1)) or "(nothing yet)"
+            return numbered(map(str, state)) or "(nothing yet)"
         return str(state)
 
     def show(self, action: A) -> str:
