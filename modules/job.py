@@ -46,6 +46,6 @@ def unread_cut(prediction: Any) -> Outcome:
     return Unread("\n".join(str(value) for value in prediction.toDict().values() if value is not None))
 
 
-def refusal_of_temperature(model: str) -> Failed:
-    """The same call will go through without its temperature: ask again at once."""
-    return Failed(f"{model} takes no temperature", transient=True, retry_after=0.0)
+def refusal(model: str, setting: str) -> Failed:
+    """The same call will go through without this setting: ask again at once."""
+    return Failed(f"{model} takes no {setting}", transient=True, retry_after=0.0)

@@ -36,6 +36,7 @@ from .calls.inert import inert
 from .finish import Finisher
 from .job import Job, unread_cut
 from .judge import Judge
+from .likelihood import gives_probabilities, wanted
 from .own_jobs import OwnJobs
 from .plan import Plan
 from .propose import proposed
@@ -61,6 +62,8 @@ class Jobs:
         self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
         self.finisher, self._gated = finisher, gated
         self.refused: set[str] = set()  # models that take no temperature
+        self.without_probabilities: set[str] = set()  # models that refused to tell the probabilities of tokens
+        self._gives: dict[int, bool] = {}  # whether to ask an LM for them, by its id
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
         self.own = OwnJobs(gated, per_prediction)
@@ -146,14 +149,30 @@ class Jobs:
             node = replace(node, agreement=agreement(tree, tree[id]))
         fields = {**self.inputs, **role.render(node)}
 
-        weights = (plan.blend, plan.agreement) if isinstance(role, Judge) else (plan.blend,)
+        independent, own_lm = plan.samples > 1, self.program.rate_lm
+        if isinstance(role, Approve):
+            return self._role(
+                request,
+                attempt,
+                role,
+                own_lm,
+                fields,
+                read=lambda given: role.read(given, node, plan.blend),
+                read_cut=lambda given: role.unread(given, node, plan.blend),
+                independent=independent,
+                probabilities=True,
+            )
 
         def read(given: Any) -> Outcome:
-            found: Outcome = role.read(given, node, *weights)
+            found: Outcome = role.read(given, node, plan.blend, plan.agreement)
             return found
 
-        independent = plan.samples > 1
-        return self._role(request, attempt, role, self.program.rate_lm, fields, read=read, independent=independent)
+        return self._role(request, attempt, role, own_lm, fields, read=read, independent=independent)
+
+    def _gives_probabilities(self, lm: Any) -> bool:
+        if id(lm) not in self._gives:
+            self._gives[id(lm)] = gives_probabilities(lm)
+        return self._gives[id(lm)] and lm.model not in self.without_probabilities
 
     def _reflect(self, request: Reflect, attempt: int, tree: Tree[Any, Any]) -> Job:
         role = self.program.reflect
@@ -226,12 +245,18 @@ class Jobs:
         independent: bool = False,
         extra: int = 0,
         reads_long: bool = False,
+        probabilities: bool = False,
     ) -> Job:
-        """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it."""
+        """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it.
+
+        probabilities: ask for those of its tokens, if the LM gives them.
+        """
         predict, lm = role.predict, self._lm(role, own_lm, request)
         fields = inert(fields, predict.signature.fields if self._tagged else ())
         settings = {**lm.kwargs, **predict.config}
         config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused)
+        if probabilities and self._gives_probabilities(lm):
+            config |= wanted(settings)
         if attempt and request in self.cut:
             config |= more_room(settings)
         return Job(

@@ -12,12 +12,16 @@ from ..tasks import Task
 from .about import about
 from .answer import Answer
 from .approve import Approve
+from .background import in_thread
 from .combination import check
 from .compose import user_signature
 from .finish import closes
+from .likelihood import gives_probabilities, looked_up
 from .plan import Plan, Settings
+from .prediction import SearchPrediction
 from .program import Program
 from .propose import Propose
+from .roles import lms_of
 from .scale import scale_of
 from .world import World
 
@@ -29,8 +33,10 @@ class RAP(Program):
     task: one whose states are sets of facts, such as Blocksworld(): it gives `predicted(state, action, facts)`, and its
         `rules` drop predictions that cannot be, its `is_goal` says when a predicted state is the goal.
     controller: MCTS(rollouts=10, branching=3, max_depth=6, exploration=1.0), or any other.
-    blend: the weight of the share of goal conditions met in a step's reward; the rest is how likely the model calls the
-        step good. samples: how often it is asked.
+    blend: the weight of the share of goal conditions met in a step's reward; the rest is P(yes), how likely the model
+        calls the step good. That is read from the probabilities of its reply's tokens, in one call, where the LM gives
+        them: DSPy knows it of most models, and `dspy.LM(..., logprobs=True)` or `=False` says so of any.
+    samples: how many verdicts of yes and no, whose mean is P(yes), where it does not give them. More tell more.
     transition: "check" has the model predict and the task's own `apply` compare: where they differ the task is right,
         and `prediction.search.world_accuracy` is the share that was predicted well. "replace" asks no model. None
         (default) trusts it.
@@ -107,3 +113,9 @@ class RAP(Program):
         if closes(plan.answer, self.signature, task):
             self.answer = Answer(self.signature, notes=notes)
         check(self, plan)
+
+    async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
+        lm = lms_of(self).get("rate")
+        if lm is not None and looked_up(lm):  # DSPy may fetch its catalog of models, for which no loop should wait
+            await in_thread(lambda: gives_probabilities(lm))
+        return await super().aforward(*args, **kwargs)

@@ -13,6 +13,7 @@ from .answer import Answer
 from .approve import Approve
 from .finish import closes
 from .judge import Judge
+from .likelihood import gives_probabilities
 from .plan import Plan
 from .propose import Propose
 from .rate import MODES, Mode, Rate
@@ -44,8 +45,8 @@ def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Mo
     return found
 
 
-def rating_of(program: Any, plan: Plan) -> Rating:
-    """How a search asks this program's rater."""
+def rating_of(program: Any, plan: Plan, lm: Any = None) -> Rating:
+    """How a search asks this program's rater. lm: the LM that this rates with, where that is known."""
     if program.value_fn is not None or plan.rate == "code":
         return Rating(join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
     if program.rate_fn is not None:
@@ -53,7 +54,7 @@ def rating_of(program: Any, plan: Plan) -> Rating:
     if isinstance(program.rate, Judge):
         return program.rate.rating()
     if isinstance(program.rate, Approve):
-        return program.rate.rating(plan.samples)
+        return program.rate.rating(plan.samples, lm is not None and gives_probabilities(lm))
     if isinstance(program.rate, Rate):
         return program.rate.rating(plan.samples, plan.join, plan.near)
     scale = plan.scale

@@ -58,9 +58,14 @@ def _kept(lm: Any) -> float | None:
     return 1.0 if own is None and takes_temperature(lm) else own
 
 
+def is_reasoning_model(lm: Any) -> bool:
+    """Whether this is one of OpenAI's, which take no settings of sampling and tell no probabilities."""
+    return _is_openai_reasoning_model(getattr(lm, "model", "") or "")
+
+
 def takes_temperature(lm: Any) -> bool:
     """Whether a temperature may be sent to this model."""
-    return not _is_openai_reasoning_model(getattr(lm, "model", "") or "")
+    return not is_reasoning_model(lm)
 
 
 def another(lm: Any, sample: int, attempt: int) -> Any:

@@ -37,10 +37,11 @@ from .calls.limit import active
 from .calls.witness import with_witness
 from .conclusion import concluded
 from .finish import Finisher
-from .job import Job, refusal_of_temperature, was_cut
+from .job import Job, refusal, was_cut
 from .jobs import Jobs
 from .judge import Judge
 from .own import calls_of, runs_foreign_code
+from .likelihood import refuses_probabilities
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchPrediction
@@ -122,7 +123,7 @@ class Session:
             root,
             parse=parse,
             step=None if asked else step,
-            rating=roles.rating_of(program, plan),
+            rating=roles.rating_of(program, plan, roles.lms_of(program).get("rate")),
             budget=plan.limits,
             calls={
                 Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
@@ -134,7 +135,7 @@ class Session:
             },
             retries={Propose: 1, Answer: 1, Step: 1, Rate: int(isinstance(program.rate, Judge))},
             reflect=program.reflect is not None,
-            transient=max(1, plan.retries),  # a refused temperature is always asked again
+            transient=max(1, plan.retries),  # what is asked without a refused setting is always asked again
             root_key=stepping.hashable(task, task.key(root)),
             seed=plan.seed,
             sampled=plan.propose == "samples",
@@ -251,7 +252,10 @@ class Session:
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
         if refuses_temperature(error, job.config):
             self.jobs.refused.add(job.model)
-            return refusal_of_temperature(job.model)
+            return refusal(job.model, "temperature")
+        if refuses_probabilities(error, job.config):
+            self.jobs.without_probabilities.add(job.model)
+            return refusal(job.model, "logprobs")
         outcome = failure(error, meter)
         if isinstance(outcome, Failed) and not self.plan.retries:
             return replace(outcome, transient=False)

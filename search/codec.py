@@ -73,21 +73,22 @@ class Codec:
         match outcome:
             case Proposed(actions, priors):
                 return ["proposed", [_plain(a) for a in actions], None if priors is None else list(priors)]
-            case Rated(values, verdicts, clamped):
-                return ["rated", list(values), None if verdicts is None else list(verdicts), clamped]
+            case Rated(values, verdicts, clamped, settled):
+                rated = ["rated", list(values), None if verdicts is None else list(verdicts), clamped]
+                return [*rated, True] if settled else rated
             case Stepped():
                 flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed, outcome.unjudged]
                 state, key = self.dump_state(outcome.state), outcome.key is not None
-                line = ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
-                return line if outcome.foreseen is None else [*line, outcome.foreseen]
+                stepped = ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
+                return stepped if outcome.foreseen is None else [*stepped, outcome.foreseen]
             case Illegal():
                 return ["illegal", outcome.rule, *([] if outcome.foreseen is None else [outcome.foreseen])]
             case Reflected(lesson):
                 return ["reflected", lesson]
             case Answered(fields, verified, rule, reward, feedback):
                 return ["answered", self.dump_fields(fields), verified, rule, reward, feedback]
-            case Unread(text):
-                return ["unread", text]
+            case Unread(text, value):
+                return ["unread", text] if value is None else ["unread", text, value]
             case Failed(error, fatal, transient, retry_after):
                 return ["failed", error, fatal, transient, retry_after]
             case _:
@@ -100,8 +101,9 @@ class Codec:
                 actions, priors = rest
                 return Proposed(tuple(actions), None if priors is None else tuple(map(float, priors)))
             case "rated":
-                values, verdicts, clamped = rest
-                return Rated(tuple(map(float, values)), None if verdicts is None else tuple(verdicts), int(clamped))
+                values, verdicts, clamped, *settled = rest
+                words = None if verdicts is None else tuple(verdicts)
+                return Rated(tuple(map(float, values)), words, int(clamped), bool(settled and settled[0]))
             case "stepped":
                 return self._read_stepped(rest)
             case "illegal":
@@ -112,7 +114,7 @@ class Codec:
                 fields, verified, rule, reward, feedback = rest
                 return Answered(self.load_fields(fields), bool(verified), rule, reward, feedback)
             case "unread":
-                return Unread(str(rest[0]))
+                return Unread(str(rest[0]), float(rest[1]) if rest[1:] else None)
             case "failed":
                 error, fatal, transient, retry_after = rest
                 wait = None if retry_after is None else float(retry_after)

@@ -199,11 +199,12 @@ class Grower(Generic[S, A]):
         if isinstance(outcome, Rated):
             verdicts = outcome.verdicts
             for i, id in enumerate(request.nodes):
-                rating.add(tree[id], outcome.values[i], verdicts[i] if verdicts else None, rater)
+                rating.add(tree[id], outcome.values[i], verdicts[i] if verdicts else None, rater, outcome.settled)
         elif isinstance(outcome, Unread):
-            if rating.unread is not None:
+            unread = rating.unread if outcome.value is None else outcome.value
+            if unread is not None:
                 for id in request.nodes:
-                    rating.add(tree[id], rating.unread, UNREAD, rater)
+                    rating.add(tree[id], unread, UNREAD, rater)
         else:
             # A lost call fails the one node it was about; a shared one leaves its nodes unrated.
             assert isinstance(outcome, Failed)

@@ -128,12 +128,16 @@ class Illegal(Exception):  # a verdict about an action; an exception so that a t
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One finite value a node, in the request's order. `clamped`: how many were off the scale."""
+    """One finite value a node, in the request's order. `clamped`: how many were off the scale.
+
+    settled: this is all that the rater would say on average, so no further sample is needed.
+    """
 
     values: tuple[float, ...]
     verdicts: tuple[str, ...] | None = None
     clamped: int = 0
 
+    settled: bool = False
     def __post_init__(self) -> None:
         for value in self.values:
             if not isfinite(value):
@@ -168,10 +172,18 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A reply came, and says nothing that can be read."""
+    """A reply came, and says nothing that can be read.
+
+    value: what a node is worth after such a rating, where that is known better than by its scale.
+    """
 
     text: str
 
+    value: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not isfinite(self.value):
+            raise ValueError(f"Unread(value={self.value!r}): must be a finite number, or None")
 
 @dataclass(frozen=True, slots=True)
 class Failed:

@@ -31,6 +31,8 @@ class Rating:
     declared: False: low and high are only a guess, and values are to be measured against each other.
     near: with a cheap rater, the dear one is asked about nodes whose cheap value is within `near` of the last
         one kept (where fewer are given than kept: within `near` of another). None: there is no cheap rater.
+    adaptive: the first sample of each node is asked alone, the others only where it has not settled the value
+        (`Rated.settled`).
     """
 
     together: Together = "each"
@@ -42,6 +44,7 @@ class Rating:
     high: float = 20.0
     near: float | None = None
     declared: bool = True
+    adaptive: bool = False
 
     def __post_init__(self) -> None:
         if self.together not in ("each", "siblings", "level", "pairs"):
@@ -62,6 +65,8 @@ class Rating:
                 f"Rating(unread={self.unread!r}, cut={self.cut!r}): an unread reply would prune its node; "
                 "raise unread or lower cut"
             )
+        if self.adaptive and (self.together != "each" or self.near is not None):
+            raise ValueError(f"Rating(adaptive=True, together={self.together!r}): must be 'each', without near")
         if self.near is not None and not (isfinite(self.near) and self.near >= 0):
             raise ValueError(f"Rating(near={self.near!r}): must be a finite number of at least 0, or None")
 
@@ -78,6 +83,12 @@ class Rating:
     def rate(self, families: Sequence[Family], keep: int | None) -> Generator[Sequence[Request], None, None]:
         """Yield the batches that give `families` their values; `keep` of all of them will be kept (None: all)."""
         families = [[node for node in family if node.value is None] for family in families]
+        if self.adaptive and self.samples > 1:
+            nodes = [node for family in families for node in family]
+            yield [Rate((node.id,)) for node in nodes]
+            unsettled = [node for node in nodes if node.ratings < self.samples]
+            yield [Rate((node.id,), k) for node in unsettled for k in range(1, self.samples)]
+            return
         if self.near is None:
             yield self.requests(families)
             return
@@ -121,10 +132,17 @@ class Rating:
             return unrated  # the line between kept and dropped is clear
         return unrated | {n.id for n in rated if near(n, rated[keep - 1])}
 
-    def add(self, node: Node[Any, Any], sample: float, verdict: str | None, rater: str = "rate") -> None:
-        """Fold one sample into the node's value. A dear rating replaces a cheap one."""
+    def add(
+        self, node: Node[Any, Any], sample: float, verdict: str | None, rater: str = "rate", settled: bool = False
+    ) -> None:
+        """Fold one sample into the node's value. A dear rating replaces a cheap one.
+
+        A first sample that settles the value stands for all of them.
+        """
         if node.rater != rater:
             node.rater, node.ratings, node.sampled, node.value, node.verdict = rater, 0, 0.0, None, None
+        if settled and not node.ratings:
+            node.ratings, node.sampled = self.samples - 1, sample * (self.samples - 1)
         node.ratings += 1
         node.sampled = node.sampled + sample if node.ratings > 1 else sample
         joined = _joined(node.sampled / node.ratings, self.scale)
