@@ -43,6 +43,7 @@ def journal(session: Session, given: Any) -> Journal:
 def header(session: Session) -> dict[str, Any]:
     program, plan = session.program, session.plan
     dump = getattr(plan.controller, "dump", None)
+    warmth = [plan.temperature, plan.rate_temperature]
     return {
         "program": type(program).__name__,
         "roles": {name: _role(predictor) for name, predictor in program.named_predictors()},
@@ -51,6 +52,7 @@ def header(session: Session) -> dict[str, Any]:
         "functions": {name: _name(getattr(program, name)) for name in FUNCTIONS},
         "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
         "answer": [plan.answer, plan.first, plan.threshold],
+        **({} if warmth == [None, None] else {"temperature": warmth}),
         **({} if plan.transition is None else {"transition": plan.transition}),
         **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
         "seed": plan.seed,

@@ -20,6 +20,8 @@ PER_CALL = (
     "samples",
     "join",
     "near",
+    "temperature",
+    "rate_temperature",
     "blend",
     "agreement",
     "first",

@@ -254,7 +254,8 @@ class Jobs:
         predict, lm = role.predict, self._lm(role, own_lm, request)
         fields = inert(fields, predict.signature.fields if self._tagged else ())
         settings = {**lm.kwargs, **predict.config}
-        config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused)
+        warmth = self._temperature(request)
+        config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused, warmth)
         if probabilities and self._gives_probabilities(lm):
             config |= wanted(settings)
         if attempt and request in self.cut:
@@ -269,6 +270,12 @@ class Jobs:
             config,
             lm.model,
         )
+
+    def _temperature(self, request: Request) -> float | None:
+        """The plan's, of this kind of call."""
+        if isinstance(request, Propose):
+            return self.plan.temperature
+        return self.plan.rate_temperature if isinstance(request, Rate) else None
 
     def _lm(self, role: Any, own_lm: Any, request: Request) -> Any:
         """The LM that the role calls, behind the gate; chosen once, as a choice may be a new copy."""

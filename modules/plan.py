@@ -14,11 +14,12 @@ from ..search.knobs import knob
 from .about import SAME
 from .lessons import Lessons
 from .rate import MODES
-from .scale import Anchored, Numbers, Scale, Verdicts, scale_of
+from .scale import SCALES, Anchored, Numbers, Scale, Verdicts, scale_of
 
 FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
 STRUCTURE = ("propose", "rate", "scale", "answer", "transition")  # what the roles' signatures hang on
+HOTTEST = 2.0  # temperature that providers take
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
 
@@ -30,11 +31,12 @@ class Plan:
     none but the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
     "moves" (the task's, no model), or "own" (the program was given a function or module). rate: "value",
     "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. near:
-    a cheap rater asks first, and the dear one only about near ties, this close in value. blend, agreement: the weights
-    of what an environment or a goal check knows, and of agreeing samples, in a judge's value. answer: "auto" (code
-    where it can, else one closing call), "lm", or "path". first: "answer" makes one direct answer the first
-    candidate. threshold: the reward that verifies an answer. transition: whether the
-    task's own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
+    a cheap rater asks first, and the dear one only about near ties, this close in value. temperature,
+    rate_temperature: of the proposer's and the rater's calls, where the model takes one (None: the LM's own). blend,
+    agreement: the weights of what an environment or a goal check knows, and of agreeing samples, in a judge's value.
+    answer: "auto" (code where it can, else one closing call), "lm", or "path". first: "answer" makes one
+    direct answer the first candidate. threshold: the reward that verifies an answer. transition: whether the task's
+    own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
     answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency:
     calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
     again. history: keep DSPy's history as well.
@@ -42,19 +44,21 @@ class Plan:
 
     controller: Any = field(default_factory=Beam)
     budget: Budget | None = None
-    propose: Literal["lm", "samples", "moves", "own"] = "lm"
-    rate: Literal["value", "siblings", "vote", "pairs", "code", "own"] = "value"
-    scale: Scale = field(default_factory=Verdicts)
+    propose: Literal["lm", "samples", "moves", "own"] = knob("lm", choices=("lm", "samples", "moves"))
+    rate: Literal["value", "siblings", "vote", "pairs", "code", "own"] = knob("value", choices=(*MODES, "code"))
+    scale: Scale = field(default_factory=Verdicts, metadata={"choices": tuple(SCALES)})
     samples: int = knob(1, low=1, high=5)
     join: Literal["sum", "mean"] = "sum"
-    near: float | None = None
+    near: float | None = knob(None, of="value")
+    temperature: float | None = knob(None, low=0.0, high=1.5)
+    rate_temperature: float | None = knob(None, low=0.0, high=1.5)
     blend: float = knob(0.5, low=0.0, high=1.0)
     agreement: float = knob(0.0, low=0.0, high=1.0)
     answer: Literal["auto", "lm", "path"] = "auto"
-    first: Literal["answer"] | None = None
+    first: Literal["answer"] | None = knob(None, choices=(None, "answer"))
     threshold: float | None = None
     transition: Literal["check", "replace"] | None = None
-    aggregate: bool = False
+    aggregate: bool = knob(False, choices=(False, True))
     lessons: Lessons = field(default_factory=Lessons)
     on_failure: Literal["best", "raise"] = "best"
     concurrency: int = 8
@@ -82,6 +86,11 @@ class Plan:
             if getattr(self, name) not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {listed}")
+        for name in ("temperature", "rate_temperature"):
+            warmth = getattr(self, name)
+            number = isinstance(warmth, int | float) and not isinstance(warmth, bool)
+            if warmth is not None and not (number and 0 <= warmth <= HOTTEST):
+                raise ValueError(f"{name}={warmth!r}: must be a number from 0 to {HOTTEST:g}, or None for the LM's own")
         for name in ("blend", "agreement"):
             share = getattr(self, name)
             if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:

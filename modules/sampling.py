@@ -85,20 +85,29 @@ def more_room(settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def sampling(
-    lm: Any, settings: Mapping[str, Any], sample: int, attempt: int, independent: bool, refused: set[str]
+    lm: Any,
+    settings: Mapping[str, Any],
+    sample: int,
+    attempt: int,
+    independent: bool,
+    refused: set[str],
+    temperature: float | None = None,
 ) -> dict[str, Any]:
     """What the LM call is configured with.
 
     settings: what it is called with already, by the LM and by its predictor. refused: models that have refused a
-    temperature in this search.
+    temperature in this search. temperature: the plan's for this role, where it has one.
     """
     config: dict[str, Any] = {}
     number = rollout_id(lm, sample, attempt)
     if number is not None:
         config["rollout_id"] = number
+    takes = lm.model not in refused and takes_temperature(lm)
+    own = settings.get("temperature") if temperature is None else temperature
+    if temperature is not None and takes:
+        config["temperature"] = temperature
     if independent:
-        own = settings.get("temperature")
-        if own is None and lm.model not in refused and takes_temperature(lm):
+        if own is None and takes:
             config["temperature"] = 1.0
         elif own == 0:
             warnings.warn(
