@@ -34,14 +34,15 @@ from .calls.adapter import search_adapter
 from .calls.failures import failure
 from .calls.gate import Meter, gate
 from .calls.limit import active
+from .calls.redaction import hide, hide_in, secrets_of, telling
 from .calls.witness import with_witness
 from .conclusion import concluded
 from .finish import Finisher
 from .job import Job, refusal, was_cut
 from .jobs import Jobs
 from .judge import Judge
-from .own import calls_of, runs_foreign_code
 from .likelihood import refuses_probabilities
+from .own import calls_of, runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchPrediction
@@ -88,6 +89,8 @@ class Session:
         self.search = self._search()
         self.trace = Trace(program.predictors()) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
+        self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
+        self._spellings = telling(self.secrets)
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None
 
@@ -99,6 +102,11 @@ class Session:
                     f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, or give {role}_lm="
                 )
         refuse_unpriced(self.program, self.plan)
+
+    def _lms(self) -> list[Any]:
+        """All that this call may ask, as far as is known before."""
+        bound = [predictor.lm for predictor in self.program.predictors()]
+        return [lm for lm in (*roles.lms_of(self.program).values(), *bound, dspy.settings.lm) if lm is not None]
 
     def _search(self) -> Search[Any, Any]:
         task, plan, program = self.task, self.plan, self.program
@@ -247,7 +255,9 @@ class Session:
             return self.search.done if closing else self.search.status is not SearchStatus.RUNNING
 
         entries: list[Any] | None = None if self.trace is None else []
-        return Meter(left=job.calls, deadline=self.deadline, ended=ended), entries
+        meter = Meter(left=job.calls, deadline=self.deadline, ended=ended)
+        meter.secrets, meter.spellings = set(self.secrets), self._spellings
+        return meter, entries
 
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
         if refuses_temperature(error, job.config):
@@ -270,7 +280,8 @@ class Session:
             self.unpriced = next(at_unknown_price, meter.passed_by or self.unpriced)
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
-        return Reply(outcome, meter.usage(), meter.records)
+        records = meter.records if self.journal is None else hide(meter.records, self._spellings)
+        return Reply(hide_in(outcome, self._spellings), meter.usage(), records)
 
 
 def _deadline(plan: Plan) -> float | None:

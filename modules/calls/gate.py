@@ -20,6 +20,7 @@ from dspy.clients.execution import execute, finalize, prepare
 from dspy.utils.callback import with_callbacks
 
 from .attempt import aattempt, aprepare, keep_key
+from .inert import encodable
 from .limit import PROCESS, active
 from .meter import Meter as Meter
 from .meter import OverCalls as OverCalls
@@ -27,7 +28,8 @@ from .meter import current as current
 from .meter import total_tokens
 from .passage import Passage
 from .record import entry_of, entry_of_history
-from .redaction import secrets_of
+from .redaction import hide, secrets_of, telling
+from .texts import changed
 
 LONGEST = 86_400.0  # seconds: of a longer timeout a client is not told; sockets take none of centuries
 
@@ -52,6 +54,7 @@ def gate(
     kind: Any = type(lm)
     copy.__class__ = _gated(kind)
     copy.gate_history = history
+    copy.gate_secrets = telling(secrets_of(lm))
     # `lm` may have passed a gate before, of a search around this one
     copy.gate_prices = {**getattr(lm, "gate_prices", {}), **(prices or {})}
     before = getattr(lm, "gate_timeout", None)
@@ -82,6 +85,7 @@ class _Gate:
 
     gate_history: bool
     gate_prices: Mapping[str, tuple[float, float]]
+    gate_secrets: tuple[str, ...]  # what a reply must not tell
     gate_timeout: tuple[Any] | None  # what the LM's own timeout was, where another is imposed
     kwargs: dict[str, Any]
     model: str
@@ -141,6 +145,7 @@ class _Gate:
 
     def _settle(self, call: Any, result: Any, seconds: float) -> Any:
         """Account for a result as dspy.clients.execution.finalize does, to the meter first."""
+        result.outputs = self._harmless(result.outputs)
         _account(entry_of(self, call, result, seconds, self.gate_prices))
         if self.gate_history:
             return finalize(self, call, result)
@@ -148,6 +153,10 @@ class _Gate:
         if tracker and not result.cache_hit:
             tracker.add_usage(self.model, result.usage)
         return result.outputs if call.request is None else result.typed(call.request, self.model_type)
+
+    def _harmless(self, outputs: Any) -> Any:
+        """What the model said, without keys that it echoes, and without what no prompt can hold."""
+        return hide(changed(outputs, encodable), self.gate_secrets)
 
     def _lost(self, began: float) -> None:
         seconds = time.perf_counter() - began
@@ -162,12 +171,12 @@ class _OuterGate(_Gate):
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         with self._listening() as said:
-            said += (outputs := super(_Gate, self).__call__(*args, **kwargs))  # type: ignore[misc]
+            said += (outputs := self._harmless(super(_Gate, self).__call__(*args, **kwargs)))  # type: ignore[misc]
         return outputs
 
     async def _acall(self, *args: Any, **kwargs: Any) -> Any:
         with self._listening() as said:
-            said += (outputs := await super(_Gate, self).acall(*args, **kwargs))  # type: ignore[misc]
+            said += (outputs := self._harmless(await super(_Gate, self).acall(*args, **kwargs)))  # type: ignore[misc]
         return outputs
 
     @contextmanager
