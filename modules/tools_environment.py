@@ -17,8 +17,9 @@ from ..search.environment import EnvironmentFault, Observed
 from ..search.protocol import Illegal
 from .answer import typed
 from .background import in_thread
-from .calls.gate import OverCalls
+from .calls.gate import OverCalls, current
 from .calls.limit import Refusal
+from .calls.redaction import hide
 from .memo import Memo
 from .own import calls_of, is_coroutine
 from .repeatable_tools import accepted
@@ -163,6 +164,8 @@ class ToolsEnvironment:
 
     def _text(self, given: Any) -> str:
         text = given if isinstance(given, str) else _written(given)
+        if (meter := current()) is not None:
+            text = hide(text, meter.spellings)
         left = len(text) - self.most
         return text if left <= 0 else f"{text[: self.most]} ... ({left:,} more characters)"
 

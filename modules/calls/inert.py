@@ -13,13 +13,28 @@ from typing import Any
 
 import dspy
 
+from .texts import changed
+
 _MARKER = re.compile(r"\[(?=\[\s*+#++\s*+\w++\s*+#++\s*+\]\])")  # as loosely as replies are read: see `sections`
 
 
 def inert(fields: dict[str, Any], tags: Iterable[str] = ()) -> dict[str, Any]:
     """Input fields for a predictor. tags: names that the adapter writes as XML tags."""
     tag = _tag(tuple(tags))
-    return {name: _inert(value, tag) for name, value in fields.items()}
+
+    def closed(text: str) -> str:
+        if "[[" in text:
+            text = _MARKER.sub(r"[\\", text)
+        if tag is not None and "<" in text:
+            text = tag.sub(r"<\\", text)
+        return encodable(text)
+
+    def shown(value: Any) -> Any:  # objects are written as JSON, on one line
+        if isinstance(value, dspy.History):
+            return value.model_copy(update={"messages": changed(value.messages, closed)})
+        return changed(value, closed)
+
+    return {name: shown(value) for name, value in fields.items()}
 
 
 def encodable(text: str) -> str:
@@ -31,26 +46,6 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode(errors="backslashreplace").decode()
     return text
-
-
-def _inert(value: Any, tag: re.Pattern[str] | None) -> Any:
-    if isinstance(value, str):
-        return _text(value, tag)
-    if type(value) in (list, tuple):
-        return type(value)(_inert(item, tag) for item in value)
-    if type(value) is dict:
-        return {_inert(key, tag): _inert(item, tag) for key, item in value.items()}
-    if isinstance(value, dspy.History):
-        return value.model_copy(update={"messages": _inert(value.messages, tag)})
-    return value  # objects are written as JSON, on one line
-
-
-def _text(text: str, tag: re.Pattern[str] | None) -> str:
-    if "[[" in text:
-        text = _MARKER.sub(r"[\\", text)
-    if tag is not None and "<" in text:
-        text = tag.sub(r"<\\", text)
-    return encodable(text)
 
 
 @lru_cache(maxsize=64)

@@ -55,6 +55,7 @@ class Meter:
     ended: Callable[[], bool] | None = field(default=None, repr=False)
     parent: Meter | None = field(default_factory=current, repr=False)
     secrets: set[str] = field(default_factory=set[str], repr=False)  # never to appear in a message
+    spellings: tuple[str, ...] = field(default=(), repr=False)  # of those, what an observation must not tell
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def take(self, n: int = 1) -> None:

@@ -1,16 +1,31 @@
-"""Keeping keys out of messages: errors travel into journals, results and issue trackers."""
+"""Keeping keys out of what is written: messages, journals, results travel into issue trackers.
+
+Two rules. An error loses whatever looks like a key (`redact`). What a model or an environment says loses only the keys
+that are known (`hide`), and of those only what no ordinary text holds: a search must not trip over its own caution.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from .texts import changed
+
+T = TypeVar("T")
 HIDDEN = "[redacted]"
 SHORTEST = 8  # characters; a shorter value is no key, and would black out ordinary words
+LONG = 16  # characters; a shorter value without a digit may be a word, such as a local server's "not-needed"
 
-_SECRET_NAME = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$", re.I)
+_ENVIRONMENT = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN|SECRET|PASSWORD)$", re.I)  # names of its variables
+_NAMES = re.compile(r"key|token|secret|passw|credential|cookie|auth(?!or)", re.I)  # of settings
+_HEADERS = ("headers", "extra_headers")
+_SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.I)
 _SHAPES = [
     re.compile(r"\b(?P<keep>)(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key)[-_][A-Za-z0-9_\-]{8,}"),
     re.compile(r"\b(?P<keep>)AIza[A-Za-z0-9_\-]{20,}"),
@@ -29,20 +44,102 @@ _SHAPES = [
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` without what looks like a key, without `secrets`, and without the environment's keys."""
-    known = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
-    for secret in sorted(known.union(secrets), key=len, reverse=True):  # the longest first: one may hold another
-        if len(secret) >= SHORTEST:
-            text = text.replace(secret, HIDDEN)
+    """An error's `text` without what looks like a key, without `secrets`, and without the environment's keys."""
+    for spelling in _spellings({*secrets, *environment()}):
+        text = text.replace(spelling, HIDDEN)
     for shape in _SHAPES:
         text = shape.sub(rf"\g<keep>{HIDDEN}", text)
     return text
 
 
+def telling(secrets: Iterable[str] = ()) -> tuple[str, ...]:
+    """What `hide` looks for: those of `secrets` and of the environment's keys that are no ordinary text."""
+    return _spellings({secret for secret in {*secrets, *environment()} if _is_no_word(secret)})
+
+
+def hide(value: T, spellings: tuple[str, ...]) -> T:
+    """`value` without these keys; the same object where there is nothing to hide."""
+
+    def hidden(text: str) -> str:
+        for spelling in spellings:
+            text = text.replace(spelling, HIDDEN)
+        return text
+
+    return changed(value, hidden) if spellings else value
+
+
+def hide_in(outcome: T, spellings: tuple[str, ...]) -> T:
+    """A request's outcome; but the state, which is the task's, is left alone."""
+    dataclass: Any = outcome
+    parts = {f.name: getattr(dataclass, f.name) for f in fields(dataclass) if f.name not in ("state", "key")}
+    hidden = {name: new for name, old in parts.items() if (new := hide(old, spellings)) is not old}
+    made: T = replace(dataclass, **hidden) if hidden else outcome
+    return made
+
+
+def environment() -> set[str]:
+    """The values of variables such as OPENAI_API_KEY."""
+    return {value for name, value in os.environ.items() if _ENVIRONMENT.search(name)}
+
+
 def secrets_of(lm: Any) -> set[str]:
-    """The keys and header values that this LM sends."""
-    kwargs: dict[str, Any] = getattr(lm, "kwargs", {})
-    found = [kwargs.get("api_key"), kwargs.get("azure_ad_token")]
-    for name in ("headers", "extra_headers"):
-        found.extend((kwargs.get(name) or {}).values())
-    return {value for value in found if isinstance(value, str)}
+    """The keys in an LM's settings: by their names, in headers, in addresses; and in an engine's attributes."""
+    found: set[str] = set()
+    for settings in (getattr(lm, "kwargs", {}), getattr(lm, "launch_kwargs", {}), getattr(lm, "train_kwargs", {})):
+        found.update(_keys(settings, ""))
+    engine = getattr(lm, "_engine_spec", None)
+    if not isinstance(engine, str) and hasattr(engine, "__dict__"):
+        found.update(_keys({name: value for name, value in vars(engine).items() if isinstance(value, str)}, ""))
+    return found
+
+
+def public(settings: Mapping[str, Any], secrets: Iterable[str]) -> dict[str, Any]:
+    """Those of an LM's settings that hold none of `secrets`."""
+    spellings = _spellings(secrets, shortest=1)
+    return {name: value for name, value in settings.items() if hide(value, spellings) is value}
+
+
+def _keys(settings: Any, inside: str) -> Iterator[str]:
+    """inside: the name of the setting that `settings` is the value of."""
+    if hasattr(settings, "get_secret_value"):  # pydantic's SecretStr
+        settings = settings.get_secret_value()
+    if isinstance(settings, Mapping):
+        for name, value in settings.items():
+            yield from _keys(value, inside if inside in _HEADERS else str(name))
+    elif isinstance(settings, list | tuple):
+        for value in settings:
+            yield from _keys(value, inside)
+    elif isinstance(settings, str) and settings:
+        if inside in _HEADERS or _NAMES.search(inside):
+            yield _SCHEME.sub("", settings, count=1)
+        if "://" in settings:
+            yield from _keys_of_address(settings)
+
+
+def _keys_of_address(address: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(address)
+        user, password = parts.username, parts.password
+    except ValueError:  # of no address
+        return
+    if password:
+        yield password
+        yield unquote(password)
+        yield base64.b64encode(f"{unquote(user or '')}:{unquote(password)}".encode(errors="replace")).decode()
+    yield from (value for name, value in parse_qsl(parts.query) if _NAMES.search(name))
+
+
+def _spellings(secrets: Iterable[str], shortest: int = SHORTEST) -> tuple[str, ...]:
+    """Each secret as it is, in an address, and in JSON; the longest first, as one may hold another."""
+    found: set[str] = set()
+    for secret in secrets:
+        if len(secret) >= shortest:
+            found |= {secret, quote(secret, safe="", errors="replace"), json.dumps(secret)[1:-1]}
+    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+
+
+def _is_no_word(secret: str) -> bool:
+    if len(secret) < SHORTEST or any(character.isspace() for character in secret):
+        return False
+    mixed = any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
+    return mixed or (len(secret) >= LONG and "/" not in secret)  # with one, it may be a media type
