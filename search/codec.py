@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from .protocol import (
     Answer,
     Answered,
+    Ask,
     Failed,
     Illegal,
     Outcome,
@@ -32,6 +33,15 @@ def _same(value: Any) -> Any:
     return value
 
 
+class Recorded(NamedTuple):
+    """A line of a journal. reply None: code's, which gives it again. about: the mark of the request's nodes."""
+
+    request: Request
+    attempt: int
+    about: int | None
+    reply: Reply | None
+
+
 @dataclass(frozen=True, slots=True)
 class Codec:
     """How a task's states, and a program's output fields, are written as JSON values and read again."""
@@ -42,32 +52,32 @@ class Codec:
     dump_fields: Callable[[dict[str, Any]], Any] = _same
     load_fields: Callable[[Any], dict[str, Any]] = _same
 
-    def write(self, request: Request, attempt: int, reply: Reply) -> dict[str, Any]:
-        """One line. Raises TypeError for what would not be read as the same again."""
+    def write(self, ask: Ask, reply: Reply) -> dict[str, Any]:
+        """One line, its call records last. Raises TypeError for what would not be read as the same again."""
+        line: dict[str, Any] = {"ask": _write_request(ask.request), "attempt": ask.attempt}
+        if ask.about is not None:
+            line["about"] = ask.about
         if reply.by_code:
-            return {"ask": _write_request(request), "attempt": attempt, "code": True}
+            return line | {"code": True}
         usage = reply.usage
-        line: dict[str, Any] = {
-            "ask": _write_request(request),
-            "attempt": attempt,
-            "reply": self._write_outcome(reply.outcome),
-            "usage": [usage.calls, usage.tokens, usage.cost, usage.seconds],
-        }
+        line["reply"] = self._write_outcome(reply.outcome)
+        line["usage"] = [usage.calls, usage.tokens, usage.cost, usage.seconds]
         if reply.records:
-            line["calls"] = reply.records
+            line["calls"] = list(reply.records)
         return line
 
-    def read(self, line: dict[str, Any]) -> tuple[tuple[Request, int], Reply | None]:
-        """The request with its attempt, and its reply, None for code's.
+    def read(self, line: dict[str, Any], records: Sequence[dict[str, Any]] | None = None) -> Recorded:
+        """The line again. records: those of its calls, where they are no part of `line`.
 
         Raises ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError on a wrong line.
         """
-        key = _read_request(line["ask"]), _count(line["attempt"])
+        request, attempt, about = _read_request(line["ask"]), _count(line["attempt"]), line.get("about")
         if line.get("code"):
-            return key, None
+            return Recorded(request, attempt, about, None)
         calls, tokens, cost, seconds = line["usage"]
         usage = Usage(_count(calls), _count(tokens), _amount(cost), _amount(seconds))
-        return key, Reply(self._read_outcome(line["reply"]), usage, list(line.get("calls", ())))
+        found = list(line.get("calls", ())) if records is None else records
+        return Recorded(request, attempt, about, Reply(self._read_outcome(line["reply"]), usage, found))
 
     def _write_outcome(self, outcome: Outcome) -> list[Any]:
         match outcome:

@@ -1,9 +1,9 @@
 """The write-ahead journal of one search: each reply on disk before the search is told.
 
 JSON lines. The first is a header that says which search this is; each other one is a reply, written by the
-thread that received it, or marks the place of a reply that code gave and will give again. Opening an existing
-journal reads its replies for a resumed search to be told again.
-A line torn by a crash is dropped; a wrong line in the middle is an error that names it.
+thread that received it, or marks the place of a reply that code gave and will give again. Each line ends with a
+check of all before it (`chain`). Opening an existing journal reads its replies for a resumed search to be told again.
+A line torn by a crash is dropped; any other damage is an error that names its line, and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from .codec import Codec
-from .protocol import Ask, Refused, Reply, Request
+from .chain import opened, sealed
+from .codec import Codec, Recorded
+from .lines import journal_line, json_object
+from .protocol import Ask, Refused, Reply
 from .roles import ProtocolError, check_answer
 
-FORMAT = "thoughtree.journal/1"
+FORMAT = "thoughtree.journal/2"
 TELLING = ("versions", "written")  # header entries that say something, and need not be the same on resume
+BEGINNING = b'{"format": "thoughtree.journal/'  # of every journal
 
 
 class JournalError(Exception):
@@ -29,7 +33,7 @@ class JournalError(Exception):
 
 
 class Journal:
-    """An open journal. `recorded`: what it already held, in the order in which it was told; None: code's reply.
+    """An open journal.
 
     path: the file, created if it is not there. header: what must be the same for a run to be continued.
     fsync: force each line to the disk itself (slower; survives a power cut, not only a crash).
@@ -40,10 +44,11 @@ class Journal:
         self, path: str | Path, header: Mapping[str, Any], *, codec: Codec | None = None, fsync: bool = False
     ) -> None:
         self.path, self.codec, self.fsync = Path(path), codec or Codec(), fsync
-        self.recorded: list[tuple[tuple[Request, int], Reply | None]] = []
+        self._lines: deque[tuple[int, bytes]] = deque()  # held already, by their numbers, and not given yet
         self.lock = threading.Lock()
         self._closed = False
         self._broken: JournalError | None = None
+        self._check = 0  # of the last line
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Held open until close(). Unbuffered: a line that cannot be written does not linger to be glued to another.
@@ -54,7 +59,7 @@ class Journal:
             if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
                 raise JournalError(f"journal {self.path}: not a regular file; give the path of one, new or a journal")
             self._take_lock()
-            self._read(dict(header))
+            self._read(json.loads(json.dumps({"format": FORMAT} | dict(header), default=str)))
         except BaseException:
             self._file.close()
             raise
@@ -68,7 +73,7 @@ class Journal:
             return
         check_answer(ask.request, reply.outcome)  # on disk, it would end every run that resumes
         try:
-            text = json.dumps(self.codec.write(ask.request, ask.attempt, reply), allow_nan=False)
+            text = json.dumps(self.codec.write(ask, reply), allow_nan=False)
         except Exception as error:  # the codec is the task's: it may raise anything
             raise JournalError(
                 f"journal {self.path}: the reply to {ask.request!r} cannot be written as JSON: {error}"
@@ -76,6 +81,22 @@ class Journal:
         with self.lock:
             if not self._closed:
                 self._append(text)
+
+    def recorded(self) -> Iterator[Recorded]:
+        """What it held as it was opened, in the order in which it was told. Each line is given once, and let go.
+
+        Raises JournalError for a line that is no reply. It was written so: what was damaged since is found on opening.
+        """
+        read, lines = self.codec.read, self._lines
+        while lines:
+            number, line = lines.popleft()
+            try:
+                found = read(*journal_line(line))
+                if found.reply is not None:
+                    check_answer(found.request, found.reply.outcome)
+            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, ProtocolError) as error:
+                raise self._wrong(number, f"not a reply of a search ({error})") from error
+            yield found
 
     @property
     def closed(self) -> bool:
@@ -90,7 +111,8 @@ class Journal:
     def _append(self, text: str) -> None:
         if self._broken is not None:
             raise self._broken  # behind a torn line, nothing more: the file stays readable
-        left = text.encode() + b"\n"
+        line, check = sealed(text.encode(), self._check)
+        left = line + b"\n"
         try:
             while left:
                 left = left[self._file.write(left) :]
@@ -99,6 +121,7 @@ class Journal:
         except OSError as error:
             self._broken = JournalError(f"journal {self.path}: cannot be written: {error}")
             raise self._broken from error
+        self._check = check
 
     def _take_lock(self) -> None:
         try:
@@ -107,40 +130,73 @@ class Journal:
             return
         try:
             fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise JournalError(f"journal {self.path}: another run is writing to it; give each run its own") from error
+        except OSError as error:
+            raise JournalError(
+                f"journal {self.path}: cannot be locked ({error}); give a path on a local disk"
+            ) from error
+
+    # ---- what is there already
 
     def _read(self, header: dict[str, Any]) -> None:
-        self._file.seek(0)
-        content = self._file.read()
+        content = self._content()
         end = content.rfind(b"\n") + 1
+        first, *lines = content[:end].split(b"\n")[:-1] or [b""]
+        if first:
+            self._same(first, header)
+            self._lines.extend((number, self._opened(number, line)) for number, line in enumerate(lines, 2))
+        elif end or not (content.startswith(BEGINNING) or BEGINNING.startswith(content)):
+            raise self._wrong(1, "not JSON, so this is no journal")  # and not ours to truncate
         if end < len(content):  # a torn last line: its call is asked again
-            self._file.truncate(end)
-        lines = content[:end].splitlines()
-        header = json.loads(json.dumps({"format": FORMAT} | header, default=str))
-        if not lines:
+            self._truncate(end)
+        if not first:
             self._append(json.dumps(header))
-            return
-        self._same(self._parse(1, lines[0]), header)
-        for number, line in enumerate(lines[1:], 2):
-            try:
-                key, reply = self.codec.read(self._parse(number, line))
-                if reply is not None:
-                    check_answer(key[0], reply.outcome)
-                self.recorded.append((key, reply))
-            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, ProtocolError) as error:
-                raise JournalError(f"journal {self.path}, line {number}: not a reply of a search ({error})") from error
+            if self.fsync:
+                self._keep_name()
 
-    def _parse(self, number: int, line: bytes) -> dict[str, Any]:
+    def _content(self) -> bytes:
         try:
-            value = json.loads(line, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
-            raise JournalError(f"journal {self.path}, line {number}: not JSON ({error})") from error
-        if not isinstance(value, dict):
-            raise JournalError(f"journal {self.path}, line {number}: not a JSON object")
-        return cast("dict[str, Any]", value)
+            self._file.seek(0)
+            return self._file.read()
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: cannot be read: {error}") from error
 
-    def _same(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    def _truncate(self, end: int) -> None:
+        try:
+            self._file.truncate(end)
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: its torn last line cannot be dropped: {error}") from error
+
+    def _keep_name(self) -> None:
+        """A new file outlasts a power cut once its folder is on the disk too."""
+        try:
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except OSError:  # folders cannot be opened on this system
+            return
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _opened(self, number: int, line: bytes) -> bytes:
+        try:
+            body, self._check = opened(line, self._check)
+        except ValueError as error:
+            raise self._wrong(
+                number, f"{error}; to go on from the line before it, delete it and all that follows"
+            ) from error
+        return body
+
+    def _same(self, line: bytes, wanted: dict[str, Any]) -> None:
+        """Whether the first line is this search's header."""
+        try:
+            found = json_object(line)
+        except ValueError as error:
+            raise self._wrong(1, f"{error}, so this is no journal") from error
+        if found.get("format") == wanted["format"]:
+            self._opened(1, line)
+            del found["sum"]
         differ = [
             f"{name}: {found.get(name)!r} there, {wanted.get(name)!r} now"
             for name in sorted(found.keys() | wanted.keys())
@@ -152,6 +208,5 @@ class Journal:
                 "give this run a journal of its own, or the settings of that one"
             )
 
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    def _wrong(self, number: int, why: str) -> JournalError:
+        return JournalError(f"journal {self.path}, line {number}: {why}")

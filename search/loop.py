@@ -11,7 +11,7 @@ from typing import TypeAlias
 from .grow import describe
 from .journal import Journal
 from .protocol import ONE_CALL, Ask, Failed, Reply
-from .pump import Observe, Pump
+from .pump import Observe, Pump, Recall
 from .result import SearchResult
 from .search import Search
 from .stopping import Stop
@@ -118,6 +118,7 @@ async def adrive(
     journal: Journal | None = None,
     observe: Observe | None = None,
     stop: Stop | None = None,
+    recall: Recall | None = None,
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight, on the running loop; else as `drive` does.
 
@@ -127,7 +128,7 @@ async def adrive(
         raise ValueError(f"adrive(concurrency={concurrency!r}): must be at least 1")
     started, flying = time.monotonic(), 0
     tasks, stop, loop = _Tasks(journal), stop or Stop(), asyncio.get_running_loop()
-    pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe)
+    pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe, recall)
 
     def tell_arrived() -> None:
         nonlocal flying

@@ -7,6 +7,7 @@ journaled and shared by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, TypeAlias
@@ -136,8 +137,8 @@ class Rated:
     values: tuple[float, ...]
     verdicts: tuple[str, ...] | None = None
     clamped: int = 0
-
     settled: bool = False
+
     def __post_init__(self) -> None:
         for value in self.values:
             if not isfinite(value):
@@ -178,12 +179,12 @@ class Unread:
     """
 
     text: str
-
     value: float | None = None
 
     def __post_init__(self) -> None:
         if self.value is not None and not isfinite(self.value):
             raise ValueError(f"Unread(value={self.value!r}): must be a finite number, or None")
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -233,12 +234,17 @@ ONE_CALL = Usage(1)
 
 @dataclass(slots=True)
 class Ask:
-    """A request handed out. `delay`: seconds to wait before it starts (a retry)."""
+    """A request handed out.
+
+    delay: seconds to wait before it starts (a retry). about: the mark of the nodes that it names, where a journal is
+    kept by a driver.
+    """
 
     id: int
     request: Request
     attempt: int = 0
     delay: float = 0.0
+    about: int | None = None
 
 
 @dataclass(slots=True)
@@ -251,5 +257,5 @@ class Reply:
 
     outcome: Outcome
     usage: Usage = ONE_CALL
-    records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    records: Sequence[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     by_code: bool = False

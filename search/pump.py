@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from .budget import SearchStatus
+from .codec import Recorded
 from .grow import describe
-from .journal import Journal
+from .journal import Journal, JournalError
+from .marks import Marks
 from .protocol import FREE, Ask, Failed, Refused, Reply, Request
 from .search import Search
 from .tree import A, S, Tree
@@ -28,6 +30,7 @@ class Event:
 
 
 Observe = Callable[[Event], None]
+Recall = Callable[[Ask, Reply], None]
 
 
 class Pump(Generic[S, A, C]):
@@ -43,14 +46,16 @@ class Pump(Generic[S, A, C]):
         prepare: Callable[[Ask, Tree[S, A]], Reply | C],
         journal: Journal | None,
         observe: Observe | None,
+        recall: Recall | None = None,
     ) -> None:
         self.search = search
-        self._prepare, self._observe = prepare, observe
+        self._prepare, self._observe, self._recall = prepare, observe, recall
+        self._marks = None if journal is None else Marks(search.tree)
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
         if journal is not None:
-            self._replay(journal.recorded)
+            self._replay(journal)
 
     def next(self, now: float) -> tuple[Ask, Reply | C] | None:
         """The next call to start, or the reply of code that needs none. None: none may start yet."""
@@ -82,7 +87,7 @@ class Pump(Generic[S, A, C]):
             self._closing = True  # what had not started is dropped; only a closing call may follow
             self._waiting.clear()
             self._delayed.clear()
-        for ask in search.ask():
+        for ask in self._asks():
             if ask.delay > 0:
                 heapq.heappush(self._delayed, (now + ask.delay, ask.id, ask))
             else:
@@ -91,31 +96,55 @@ class Pump(Generic[S, A, C]):
             self._waiting.append(heapq.heappop(self._delayed)[2])
         return self._waiting.popleft() if self._waiting else None
 
-    def _replay(self, recorded: list[tuple[tuple[Request, int], Reply | None]]) -> None:
+    def _asks(self) -> list[Ask]:
+        asks = self.search.ask()
+        if self._marks is not None:
+            for ask in asks:
+                ask.about = self._marks.of(ask.request)
+        return asks
+
+    def _replay(self, journal: Journal) -> None:
         """Tell the recorded replies again, in their order; what is left of the asks is the world's."""
+        search = self.search
         asked: dict[tuple[Request, int], Ask] = {}
         late: dict[tuple[Request, int], Ask] = {}  # in flight as the search ended: told if it was, and never started
-
-        def collect() -> None:
-            nonlocal asked
-            if not self._closing and self.search.status is not SearchStatus.RUNNING:
+        for line in journal.recorded():
+            if not self._closing and search.status is not SearchStatus.RUNNING:
                 self._closing = True
-                late.update(asked)
-                asked = {}
-            asked.update({(ask.request, ask.attempt): ask for ask in self.search.ask()})
-
-        collect()
-        for key, reply in recorded:
+                late, asked = asked, {}
+            for new in self._asks():
+                asked[new.request, new.attempt] = new
+            key = line.request, line.attempt
             in_time = key in asked
             if (ask := asked.pop(key, None) or late.pop(key, None)) is None:
                 continue  # the closing call of a run that a smaller budget ended
-            made = self._make(ask) if reply is None else reply
-            if isinstance(made, Reply) and not _ended_it(made):
+            made = self._made(ask, line, journal)
+            if made is not None:
                 self.tell(ask, made)
             elif in_time:
-                asked[key] = ask  # code answered it then, and does not now; or it may get through by now
-            collect()
+                asked[key] = ask
+        if not self._closing and search.status is not SearchStatus.RUNNING:
+            asked, self._closing = {}, True
+        asked.update({(ask.request, ask.attempt): ask for ask in self._asks()})
         self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))
+
+    def _made(self, ask: Ask, line: Recorded, journal: Journal) -> Reply | None:
+        """The reply that a line of the journal gives to `ask`; None: none, and it is asked again."""
+        if line.about is not None and line.about != ask.about:
+            if line.reply is None or not line.reply.usage.calls:
+                return None  # of a run that a smaller budget ended, which went another way at no cost
+            raise JournalError(
+                f"journal {journal.path}: its reply to {ask.request!r} is about another node than here; the task, or a "
+                "function that was given, does not do now what it did: give this run a journal of its own"
+            )
+        if line.reply is None:
+            made = self._make(ask)
+            return made if isinstance(made, Reply) else None  # code answered it then, and does not now
+        if _ended_it(line.reply):
+            return None  # it may get through by now
+        if self._recall is not None:
+            self._recall(ask, line.reply)
+        return line.reply
 
 
 def _ended_it(reply: Reply) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .grow import describe
 from .journal import Journal
 from .protocol import ONE_CALL, Ask, Failed, Reply
-from .pump import Observe, Pump
+from .pump import Observe, Pump, Recall
 from .result import SearchResult
 from .search import Search
 from .stopping import Stop
@@ -96,18 +96,19 @@ def drive(
     journal: Journal | None = None,
     observe: Observe | None = None,
     stop: Stop | None = None,
+    recall: Recall | None = None,
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight.
 
     prepare: makes one call from an ask (or answers it at once), on this thread. deadline: a time.monotonic(); the
     search returns then, and a call that hangs stays in its thread. observe: called after each reply, here.
-    stop: ends the search from outside.
+    stop: ends the search from outside. recall: called here before a reply of the journal is told again.
     """
     if concurrency < 1:
         raise ValueError(f"drive(concurrency={concurrency!r}): must be at least 1")
     started, flying = time.monotonic(), 0
     workers, stop = _Workers(journal), stop or Stop()
-    pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe)
+    pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe, recall)
 
     def tell(ask: Ask, reply: Reply | BaseException) -> None:
         nonlocal flying
