@@ -16,6 +16,7 @@ from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
+from .predictor import without_keys
 from .roles import ROLES
 from .session import Session
 
@@ -58,6 +59,12 @@ class Program(dspy.Module):
         if name in ROLES:
             return None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """As of any DSPy module, without keys: modules of the user's own are saved by DSPy, which knows few."""
+        state: dict[str, Any] = super().dump_state(json_mode=json_mode)
+        lms = {name: predictor.lm for name, predictor in self.named_predictors()}
+        return {name: without_keys(part, lms.get(name)) for name, part in state.items()}
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:
         """As for any DSPy module. ValueError for the state of another program; nothing is changed then."""

@@ -112,6 +112,7 @@ def _keys(settings: Any, inside: str) -> Iterator[str]:
     elif isinstance(settings, str) and settings:
         if inside in _HEADERS or _NAMES.search(inside):
             yield _SCHEME.sub("", settings, count=1)
+        yield from (found[0] for shape in _SHAPES[:2] for found in shape.finditer(settings))
         if "://" in settings:
             yield from _keys_of_address(settings)
 
