@@ -40,17 +40,20 @@ def gate(
     history: bool = False,
     timeout: float | None = None,
     prices: Mapping[str, tuple[float, float]] | None = None,
+    retries: bool = False,
 ) -> Any:
     """A copy of `lm` behind the gate, sharing its engine and its cache (about 12 us).
 
     history: write to DSPy's history as well. timeout: the client's timeout in seconds, where DSPy owns the
     client and the LM's own is not shorter. prices: {model: (dollars per million tokens in, out)}, used where
-    DSPy knows no price. A default `n` of the LM is dropped: a search asks for its samples one by one.
+    DSPy knows no price. A default `n` of the LM is dropped: a search asks for its samples one by one. retries: for
+    code that is no search, keep the LM's own retries (a call and its retries then count as one) and its `n`.
     """
     if not isinstance(lm, dspy.BaseLM):
         raise TypeError(f"lm={lm!r}: a dspy.LM is needed, as in dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))")
     imposed = _shorter(lm, timeout)
-    copy: Any = lm.copy(num_retries=0, n=None, **({} if imposed is None else {"timeout": imposed}))
+    once: dict[str, Any] = {} if retries else {"num_retries": 0, "n": None}
+    copy: Any = lm.copy(**once, **({} if imposed is None else {"timeout": imposed}))
     kind: Any = type(lm)
     copy.__class__ = _gated(kind)
     copy.gate_history = history
@@ -92,7 +95,7 @@ class _Gate:
     model_type: str
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        passage = Passage(_candidates(kwargs))
+        passage = Passage(_candidates(kwargs.get("n", self.kwargs.get("n"))))
         passage.enter()
         token = _passing.set(True)
         try:
@@ -102,7 +105,7 @@ class _Gate:
             passage.leave()
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        passage = Passage(_candidates(kwargs))
+        passage = Passage(_candidates(kwargs.get("n", self.kwargs.get("n"))))
         await passage.aenter()
         token = _passing.set(True)
         try:
@@ -229,7 +232,6 @@ def _account(entry: dict[str, Any]) -> None:
         purse.add(tokens, entry["cost"], entry["seconds"], entry["model"])
 
 
-def _candidates(kwargs: dict[str, Any]) -> int:
+def _candidates(n: Any) -> int:
     """How many calls `n=` makes: DSPy's native engines ask once for each candidate."""
-    n = kwargs.get("n")
     return n if isinstance(n, int) and n > 0 else 1

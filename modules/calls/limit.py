@@ -66,6 +66,7 @@ class limit:
         self.deadline: float | None = None  # time.monotonic(), set on the first entry
         self._calls = self._tokens = 0
         self._cost = self._seconds = 0.0
+        self._stopped = False
         self._unpriced: str | None = None  # a model that was paid for, and whose price nobody knows
         self._lock = threading.Lock()
 
@@ -89,6 +90,11 @@ class limit:
         if self.tokens is not None:
             left["tokens"] = max(0, self.tokens - spent.tokens)
         return left
+
+    def stop(self) -> None:
+        """No further call starts inside, from now on: searches end with what they have found."""
+        with self._lock:
+            self._stopped = True
 
     def check(self, n: int = 0) -> None:
         """Raise Refusal if `n` more calls may not start now."""
@@ -159,6 +165,8 @@ class limit:
                 self._calls -= n
 
     def _check(self, n: int) -> None:
+        if self._stopped:
+            raise Refusal("stopped", "stopped from outside")
         if self.calls is not None and self._calls + n > self.calls:
             raise Refusal("calls", f"limit(calls={self.calls}) is used up")
         if self.tokens is not None and self._tokens >= self.tokens:

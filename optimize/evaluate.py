@@ -1,0 +1,200 @@
+"""`Evaluate`: dspy.Evaluate's call shape, with every example run once and every failure kept apart from the scores."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.utils.callback import with_callbacks
+
+from . import files
+from .evaluation import EvaluationInterrupted, EvaluationResult
+from .run import Run
+from .scoring import Scorer
+from .workers import as_tasks, in_threads
+
+logger = logging.getLogger(__name__)
+
+
+class Evaluate(dspy.Evaluate):
+    """Scores a program on a dev set, several examples at a time.
+
+        evaluate = Evaluate(devset=devset, metric=thoughtree.solved, num_threads=16)
+        result = evaluate(program)            # or: await evaluate.acall(program)
+        print(result.score, result.interval)  # percent
+        print(result.against(evaluate(other)).summary())
+
+    devset: dspy.Examples with their inputs set. metric: any of DSPy's kinds: a function or module of (example,
+    prediction), perhaps with a trace, that returns a bool, a number, or an object with `score`; GEPA's too.
+    num_threads: examples in flight (None: DSPy's setting, 8); a search has calls in flight of its own.
+    max_errors: failures that stop the run (None: DSPy's setting, 10); a wrong key or an empty account stops at once.
+    failure_score: what a failed example counts as; None leaves it out of the score. provide_traceback: keep
+    tracebacks in the outcomes. save_as_csv, save_as_json: files to write, also when the run is stopped.
+    resume: a folder in which each finished example is kept, and each search's journal, so that the same evaluation
+    goes on after a kill without paying again. history: let DSPy keep the history of all calls, too.
+
+    Works for any program: searches, modules with searches inside, other modules, functions. Calls of a module whose
+    predictors were given LMs of their own (`set_lm`) are counted with their tokens, and without their dollars.
+    """
+
+    def __init__(
+        self,
+        *,
+        devset: Sequence[dspy.Example],
+        metric: Callable[..., Any] | None = None,
+        num_threads: int | None = None,
+        display_progress: bool = False,
+        display_table: bool | int = False,
+        max_errors: int | None = None,
+        provide_traceback: bool | None = None,
+        failure_score: float | None = None,
+        save_as_csv: str | Path | None = None,
+        save_as_json: str | Path | None = None,
+        resume: str | Path | None = None,
+        history: bool = False,
+    ) -> None:
+        super().__init__(
+            devset=devset,
+            metric=metric,
+            num_threads=num_threads,
+            display_progress=display_progress,
+            display_table=display_table,
+            max_errors=max_errors,
+            provide_traceback=provide_traceback,
+            save_as_csv=save_as_csv,
+            save_as_json=save_as_json,
+        )
+        self.failure_score = failure_score
+        self.resume, self.history = resume, history
+        if failure_score is not None and not isfinite(failure_score):
+            raise ValueError(f"failure_score={failure_score!r}: must be finite, or None to leave failures out")
+
+    @with_callbacks
+    def __call__(
+        self,
+        program: Any,
+        metric: Callable[..., Any] | None = None,
+        devset: Sequence[dspy.Example] | None = None,
+        num_threads: int | None = None,
+        display_progress: bool | None = None,
+        display_table: bool | int | None = None,
+        callback_metadata: dict[str, Any] | None = None,
+        save_as_csv: str | Path | None = None,
+        save_as_json: str | Path | None = None,
+        resume: str | Path | None = None,
+    ) -> EvaluationResult:
+        """The result. What is given here goes before what the constructor was given. callback_metadata: for callbacks.
+
+        Raises EvaluationStopped after too many failures, or where a limit around it was reached; EvaluationInterrupted,
+        a KeyboardInterrupt, on Ctrl-C. Both carry the result so far. LogError for a `resume` folder of another
+        evaluation, ValueError or TypeError for arguments that cannot be right.
+        """
+        chosen = self._chosen(metric, devset, num_threads, display_progress, display_table, save_as_csv, save_as_json)
+        if _only_async(program):
+            return asyncio.run(self._arun(program, resume=resume, **chosen))
+        return self._run(program, resume=resume, **chosen)
+
+    @with_callbacks
+    async def acall(
+        self,
+        program: Any,
+        metric: Callable[..., Any] | None = None,
+        devset: Sequence[dspy.Example] | None = None,
+        num_threads: int | None = None,
+        display_progress: bool | None = None,
+        display_table: bool | int | None = None,
+        callback_metadata: dict[str, Any] | None = None,
+        save_as_csv: str | Path | None = None,
+        save_as_json: str | Path | None = None,
+        resume: str | Path | None = None,
+    ) -> EvaluationResult:
+        """The same on the running event loop: by the program's `acall`, `num_threads` examples at a time."""
+        chosen = self._chosen(metric, devset, num_threads, display_progress, display_table, save_as_csv, save_as_json)
+        return await self._arun(program, resume=resume, **chosen)
+
+    def _chosen(self, *given: Any) -> dict[str, Any]:
+        """The call's settings, checked: what is wrong is said before anything is paid for."""
+        names = ("metric", "devset", "num_threads", "display_progress", "display_table", "save_as_csv", "save_as_json")
+        chosen = {n: getattr(self, n) if v is None else v for n, v in zip(names, given, strict=True)}
+        _check_devset(chosen["devset"])
+        if chosen["metric"] is None:
+            raise ValueError("metric=None: give a function of (example, prediction), such as thoughtree.solved")
+        for name in ("save_as_csv", "save_as_json"):
+            files.check(chosen[name], name)
+        threads = dspy.settings.num_threads if chosen["num_threads"] is None else chosen["num_threads"]
+        if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+            raise ValueError(f"num_threads={threads!r}: must be an integer of at least 1")
+        return chosen | {"num_threads": threads}
+
+    def _start(self, program: Any, resume: str | Path | None, chosen: dict[str, Any]) -> Run:
+        max_errors = dspy.settings.max_errors if self.max_errors is None else self.max_errors
+        details = dspy.settings.provide_traceback if self.provide_traceback is None else self.provide_traceback
+        return Run(
+            program,
+            Scorer(chosen["metric"]),
+            chosen["devset"],
+            max_errors=max_errors,
+            failure_score=self.failure_score,
+            details=bool(details),
+            history=self.history,
+            progress=bool(chosen["display_progress"]),
+            resume=self.resume if resume is None else resume,
+        )
+
+    def _run(self, program: Any, *, resume: str | Path | None, **chosen: Any) -> EvaluationResult:
+        run = self._start(program, resume, chosen)
+        try:
+            with run:
+                for outcome in in_threads(run.jobs, run.one, chosen["num_threads"]):
+                    run.add(outcome)
+        except KeyboardInterrupt as interrupt:
+            result = run.result()
+            self._save(result, chosen)
+            raise EvaluationInterrupted(result) from interrupt
+        return self._end(run, chosen)
+
+    async def _arun(self, program: Any, *, resume: str | Path | None, **chosen: Any) -> EvaluationResult:
+        run = self._start(program, resume, chosen)
+        with run:
+            async with aclosing(as_tasks(run.jobs, run.aone, chosen["num_threads"])) as outcomes:
+                async for outcome in outcomes:
+                    run.add(outcome)
+        return self._end(run, chosen)
+
+    def _end(self, run: Run, chosen: dict[str, Any]) -> EvaluationResult:
+        result = run.result()
+        self._save(result, chosen)
+        run.verdict(result)
+        logger.log(logging.WARNING if result.errors else logging.INFO, "%s", result.summary())
+        if chosen["display_table"]:
+            from rich.console import Console
+
+            rows = None if chosen["display_table"] is True else int(chosen["display_table"])
+            Console().print(result.table(rows))
+        return result
+
+    def _save(self, result: EvaluationResult, chosen: dict[str, Any]) -> None:
+        for kind in ("csv", "json"):
+            if path := chosen[f"save_as_{kind}"]:
+                files.save(result, Path(path), kind)
+
+
+def _check_devset(devset: Sequence[dspy.Example] | None) -> None:
+    if not devset:
+        raise ValueError(f"devset={devset!r}: must hold at least one example")
+    for index, example in enumerate(devset):
+        if not isinstance(example, dspy.Example):
+            raise TypeError(f"devset[{index}] is a {type(example).__name__}: must be a dspy.Example")
+        if getattr(example, "_input_keys", None) is None:
+            raise ValueError(f"devset[{index}] does not say which fields are inputs: call .with_inputs(...) on it")
+
+
+def _only_async(program: Any) -> bool:
+    kind = type(program)  # asking the program itself for its `forward` makes DSPy log a warning
+    return isinstance(program, dspy.Module) and not hasattr(kind, "forward") and hasattr(kind, "aforward")

@@ -1,0 +1,127 @@
+"""An evaluation for a reader: a summary, a table, a progress bar. No terminal obeys what a model said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .fields import cell, fields_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from .evaluation import EvaluationResult
+    from .outcome import Outcome
+
+SHOWN = 3  # kinds of errors that a summary shows
+WIDE = 60  # characters of a cell
+
+
+def summary(result: EvaluationResult) -> str:
+    lines = [_score(result), _spent(result)]
+    failed = result.errors
+    if failed:
+        treated = "left out of the score" if result.failure_score is None else f"counted as {result.failure_score:g}"
+        lines.append(f"{len(failed)} of {len(result.outcomes)} failed, {treated}:")
+        kinds = Counter((outcome.at, outcome.error) for outcome in failed)
+        lines += [f"  {count} x {at}: {error}" for (at, error), count in kinds.most_common(SHOWN)]
+        if len(kinds) > SHOWN:
+            lines.append(f"  and {len(kinds) - SHOWN} other errors")
+    if faults := sum(outcome.faults > 0 for outcome in result.outcomes if outcome.score is not None):
+        lines.append(f"{faults} searches were scored though some of their calls failed")
+    if result.not_run:
+        lines.append(f"{result.not_run} examples were not run")
+    return "\n".join(lines)
+
+
+def _score(result: EvaluationResult) -> str:
+    if result.score is None:
+        return f"{result.metric}: no example was scored"
+    within = "" if result.interval is None else f" [{result.interval[0]:.1f}, {result.interval[1]:.1f}]"
+    scored = sum(score is not None for *_, score in result.results)
+    return f"{result.metric}: {result.score:.1f} %{within} on {scored} examples"
+
+
+def _spent(result: EvaluationResult) -> str:
+    spent = result.spent
+    cost = f"${spent.cost:.4f}" + (f" and {result.unpriced} calls of unknown price" if result.unpriced else "")
+    resumed = sum(outcome.resumed for outcome in result.outcomes)
+    before = f", {resumed} examples read from an earlier run" if resumed else ""
+    return f"{spent.calls} calls, {spent.tokens} tokens, {cost}, {result.seconds:.1f} s{before}"
+
+
+def table(result: EvaluationResult, rows: int | None = None) -> Table:
+    """The first `rows` outcomes; None: all."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = result.outcomes if rows is None else result.outcomes[:rows]
+    names = list(dict.fromkeys(name for outcome in shown for name in fields_of(outcome.example)))
+    given = list(dict.fromkeys(name for outcome in shown for name in fields_of(outcome.prediction)))
+    made = Table(caption=None if len(shown) == len(result.outcomes) else f"{len(shown)} of {len(result.outcomes)} rows")
+    for name in ["#", *names, *(f"-> {name}" for name in given), result.metric, "calls", "seconds"]:
+        made.add_column(Text(_line(name)))
+    for outcome, (*_, score) in zip(shown, result.results, strict=False):
+        example, prediction = fields_of(outcome.example), fields_of(outcome.prediction)
+        cells = [outcome.index, *(example.get(name) for name in names), *(prediction.get(name) for name in given)]
+        told = _told(outcome, score)
+        made.add_row(*(Text(_line(cell(c))) for c in cells), told, str(outcome.spent.calls), f"{outcome.seconds:.2f}")
+    return made
+
+
+def _told(outcome: Outcome, score: float | None) -> Any:
+    from rich.text import Text
+
+    if outcome.error is not None:
+        return Text(_line(f"{outcome.at} failed: {outcome.error}"), style="red")
+    return Text(f"{score:g}")
+
+
+def _line(value: Any) -> str:
+    """A value on one short line, with control characters as escapes."""
+    text = " ".join(str(value).split())
+    short = text if len(text) <= WIDE else f"{text[:WIDE]} ..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short)
+
+
+class Progress:
+    """A bar on stderr while an evaluation runs: how many are done, the score so far, errors, calls."""
+
+    def __init__(self, total: int, wanted: bool) -> None:
+        self._bar: Any = None
+        self._sum, self._scored, self._failed, self._calls = 0.0, 0, 0, 0
+        if wanted:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=False)
+            self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> Progress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def add(self, outcome: Outcome) -> None:
+        self._calls += outcome.spent.calls
+        if outcome.score is None:
+            self._failed += 1
+        else:
+            self._sum += outcome.score
+            self._scored += 1
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, description=self.line())
+
+    def line(self) -> str:
+        score = f"{100 * self._sum / self._scored:.1f} %" if self._scored else "no score yet"
+        failed = f", {self._failed} failed" if self._failed else ""
+        return f"{score}{failed}, {self._calls} calls"

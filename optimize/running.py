@@ -1,0 +1,160 @@
+"""One example: the program is run on it once, and the metric is asked once."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+import traceback
+from asyncio import CancelledError
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from ..modules.calls.failures import FATAL, describe
+from ..modules.calls.limit import Refusal, active
+from ..modules.calls.redaction import redact
+from ..modules.prediction import SearchPrediction
+from ..modules.program import Program
+from ..search import SearchResult
+from ..search.budget import Ended
+from .metering import Metering, Tally
+from .outcome import Outcome
+from .scoring import Scorer
+
+CEILINGS = frozenset({Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.STOPPED})  # a limit's, or its own
+HOPELESS = frozenset(kind.__name__ for kind in FATAL)
+
+
+class Lost(Exception):
+    """A search that could not be made: its calls failed, and that says nothing of the program. The first error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How the examples of one evaluation are run.
+
+    journals: the folder for the journals of searches, one folder an example; None: no journals. details: keep the
+    tracebacks of errors.
+    """
+
+    program: Any
+    scorer: Scorer
+    metering: Metering
+    journals: Path | None = None
+    details: bool = False
+
+    def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
+        """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
+        outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+        try:
+            with self.metering.around(self.program, tally):
+                prediction = self.program(**self._inputs(example, key))
+            outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
+        except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
+            return self._lost(outcome, "program", error, tally, time.monotonic() - began)
+        judging = Tally()
+        try:
+            with self.metering.around(self.scorer.metric, judging):
+                said = self.scorer.call(example, prediction)
+            return self._judged(outcome, said, judging)
+        except (Exception, CancelledError) as error:
+            return self._lost(outcome, "metric", error, judging)
+
+    async def arun(self, index: int, example: dspy.Example, key: str) -> Outcome:
+        """With `acall` and, where the metric is async, awaiting it."""
+        outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+        try:
+            with self.metering.around(self.program, tally):
+                prediction = await self.program.acall(**self._inputs(example, key))
+            outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
+        except (Exception, CancelledError) as error:
+            if _cancelled(error):
+                raise
+            return self._lost(outcome, "program", error, tally, time.monotonic() - began)
+        judging = Tally()
+        try:
+            with self.metering.around(self.scorer.metric, judging):
+                said = self.scorer.call(example, prediction)
+                said = await said if inspect.isawaitable(said) else said
+            return self._judged(outcome, said, judging)
+        except (Exception, CancelledError) as error:
+            if _cancelled(error):
+                raise
+            return self._lost(outcome, "metric", error, judging)
+
+    def _inputs(self, example: dspy.Example, key: str) -> dict[str, Any]:
+        inputs = dict(example.inputs().items())
+        if self.journals is not None and isinstance(self.program, Program):
+            inputs["config"] = {"journal": f"{self.journals / key}/"}
+        return inputs
+
+    def _ran(self, outcome: Outcome, prediction: Any, tally: Tally, seconds: float) -> Outcome:
+        outcome = replace(outcome, prediction=prediction, spent=tally.usage(), unpriced=tally.unpriced, seconds=seconds)
+        search = search_of(prediction)
+        if search is not None:
+            # Its own meter knows more: a search that went on from a journal had spent before.
+            outcome = replace(outcome, spent=search.spent, solved=search.solved, faults=search.failed)
+            _check(search)
+        elif _searches_inside(self.program):
+            for purse in active():
+                purse.check(1)  # what a search inside was refused, the pipeline need not tell
+        return outcome
+
+    def _judged(self, outcome: Outcome, said: Any, judging: Tally) -> Outcome:
+        score = self.scorer.read(said)
+        feedback = None if score.feedback is None else redact(score.feedback)
+        return replace(outcome, score=score.value, feedback=feedback, judged=judging.usage())
+
+    def _lost(
+        self, outcome: Outcome, at: str, error: BaseException, tally: Tally, seconds: float | None = None
+    ) -> Outcome:
+        causes = list(_causes(error))
+        refused = any(isinstance(cause, Refusal) for cause in causes)
+        told = replace(
+            outcome,
+            error=describe(error, tally.secrets) if not isinstance(error, Lost) else str(error),
+            at="limit" if refused else at,
+            details=redact("".join(traceback.format_exception(error)), tally.secrets) if self.details else None,
+            fatal=any(isinstance(cause, FATAL) or str(cause).split(":")[0] in HOPELESS for cause in causes),
+        )
+        if at == "metric":
+            return replace(told, judged=tally.usage())
+        return replace(told, spent=tally.usage(), unpriced=tally.unpriced, seconds=seconds or 0.0)
+
+
+def search_of(prediction: Any) -> SearchResult[Any, Any] | None:
+    """The search behind a prediction, where there is one."""
+    return getattr(prediction, "_search", None) if isinstance(prediction, SearchPrediction) else None
+
+
+def _check(search: SearchResult[Any, Any]) -> None:
+    """Raise for a search that was kept from being made: by a ceiling around it, or by failing calls."""
+    if search.ended in CEILINGS:
+        for purse in active():
+            purse.check(1)
+    if search.ended is Ended.ERROR and not search.solved:
+        raise Lost(search.first_error or "the search ended with an error")
+
+
+def _searches_inside(program: Any) -> bool:
+    return isinstance(program, dspy.Module) and any(
+        isinstance(module, Program) for _, module in program.named_sub_modules()
+    )
+
+
+def _cancelled(error: BaseException) -> bool:
+    """Whether this task is being cancelled, and not something that it waited for."""
+    task = asyncio.current_task()
+    return isinstance(error, CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in found:
+        found.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return found
