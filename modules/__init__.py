@@ -10,7 +10,7 @@ from .progress import SearchProgress
 from .tree_of_thoughts import TreeOfThoughts
 
 if TYPE_CHECKING:
-    from .execution import execute
+    from .execution import aexecute, execute
     from .lats import LATS
     from .lessons import Lessons
     from .rap import RAP
@@ -24,6 +24,7 @@ __all__ = [
     "SearchPrediction",
     "SearchProgress",
     "TreeOfThoughts",
+    "aexecute",
     "execute",
     "limit",
     "load",
@@ -31,7 +32,14 @@ __all__ = [
 ]
 
 # With their roles and worlds: loaded when they are asked for.
-_FILES = {"LATS": "lats", "Lessons": "lessons", "RAP": "rap", "execute": "execution", "repeatable": "repeatable_tools"}
+_FILES = {
+    "LATS": "lats",
+    "Lessons": "lessons",
+    "RAP": "rap",
+    "aexecute": "execution",
+    "execute": "execution",
+    "repeatable": "repeatable_tools",
+}
 
 
 def __getattr__(name: str) -> Any:

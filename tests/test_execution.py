@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import dspy
@@ -9,7 +11,7 @@ import pytest
 
 import thoughtree
 from engines import Engine, lm
-from thoughtree import RAP, Blocksworld, Illegal, execute
+from thoughtree import RAP, Blocksworld, Illegal, aexecute, execute
 from thoughtree.modules.execution import Execution, ExecutionStatus
 from thoughtree.search.environment import EnvironmentFault, Observed
 from thoughtree.tasks import BlocksworldEnvironment, BlocksworldState, LiveBlocksworld
@@ -42,9 +44,25 @@ def world(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
     return {"step_reasoning": "r", "step_verdict": "yes" if good else "no"}
 
 
+@pytest.fixture(params=["threads", "asyncio"], autouse=True)
+def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test of this file is about both: what one does, the other does."""
+    monkeypatch.setattr(f"{__name__}.DRIVER", request.param)
+    return str(request.param)
+
+
+DRIVER = "threads"
+
+
+def carried_out(program: Any, environment: Any, **options: Any) -> Execution:
+    if DRIVER == "asyncio":
+        return asyncio.run(aexecute(program, environment, **options))
+    return execute(program, environment, **options)
+
+
 def run(environment: Any, model: Any = world, **options: Any) -> Execution:
     with dspy.context(lm=lm(Engine(model))):
-        return execute(RAP(task=Blocksworld(), concurrency=1), environment, inputs=INPUTS, **options)
+        return carried_out(RAP(task=Blocksworld(), concurrency=1), environment, inputs=INPUTS, **options)
 
 
 def live(**options: Any) -> LiveBlocksworld:
@@ -154,7 +172,7 @@ def test_no_plan_is_told_apart_from_no_budget() -> None:
 
 def test_a_problem_that_is_solved_needs_no_plan() -> None:
     with dspy.context(lm=lm(Engine(world))):
-        done = execute(
+        done = carried_out(
             RAP(task=Blocksworld()),
             BlocksworldEnvironment(),
             inputs={"initial": "on(blue,green), ontable(green)", "goal": "on(blue,green)"},
@@ -183,10 +201,80 @@ def test_a_fault_of_the_environment_is_no_outcome_of_a_step() -> None:
 
 def test_what_cannot_be_executed_is_refused_with_the_mend() -> None:
     with pytest.raises(TypeError, match="inputs_at"):
-        execute(thoughtree.TreeOfThoughts(task=thoughtree.Game24()), BlocksworldEnvironment(), inputs={})
+        carried_out(thoughtree.TreeOfThoughts(task=thoughtree.Game24()), BlocksworldEnvironment(), inputs={})
     with pytest.raises(TypeError, match="not a class"):
         run(BlocksworldEnvironment)
     with pytest.raises(ValueError, match="nodes are of one search"):
         run(BlocksworldEnvironment(), budget={"nodes": 3})
     with pytest.raises(ValueError, match="replans=-1"):
         run(BlocksworldEnvironment(), replans=-1)
+
+
+def test_budgets_around_it_are_heeded_too() -> None:
+    with thoughtree.limit(calls=5) as purse:
+        done = run(BlocksworldEnvironment())
+    assert (done.status, done.spent.calls, purse.spent.calls) == (ExecutionStatus.GAVE_UP, 5, 5)
+    assert done.why == "the budget is used up: calls"
+
+
+class Awaited(BlocksworldEnvironment):
+    """Its steps are awaited; a blocking one would be a mistake."""
+
+    def step(self, state: BlocksworldState, action: Any) -> Observed:
+        raise AssertionError("not awaited")
+
+    async def astep(self, state: BlocksworldState, action: Any) -> Observed:
+        await asyncio.sleep(0)
+        return super().step(state, action)
+
+
+def test_steps_of_an_awaited_environment_are_awaited(driver: str) -> None:
+    if driver == "threads":
+        with pytest.raises(AssertionError, match="not awaited"):
+            run(Awaited())
+        return
+    done = run(Awaited())
+    assert (done.reached, [step.action for step in done.steps]) == (True, PLAN)
+
+
+def test_blocking_steps_leave_the_loop_free() -> None:
+    """Each step waits until the loop has seen it: on the loop's own thread that would never come."""
+    begun, seen = threading.Event(), threading.Event()
+
+    class Waiting(BlocksworldEnvironment):
+        def step(self, state: BlocksworldState, action: Any) -> Observed:
+            begun.set()
+            assert seen.wait(5)
+            return super().step(state, action)
+
+    async def both() -> Execution:
+        running = asyncio.ensure_future(aexecute(RAP(task=Blocksworld()), Waiting(), inputs=INPUTS))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        seen.set()
+        return await running
+
+    with dspy.context(lm=lm(Engine(world))):
+        assert asyncio.run(both()).reached
+
+
+def test_cancelled_it_stops() -> None:
+    acted: list[str] = []
+
+    class Endless(BlocksworldEnvironment):
+        async def astep(self, state: BlocksworldState, action: Any) -> Observed:
+            acted.append(str(action))
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async def cancel() -> None:
+        running = asyncio.ensure_future(aexecute(RAP(task=Blocksworld()), Endless(), inputs=INPUTS))
+        while not acted:
+            await asyncio.sleep(0.001)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    with dspy.context(lm=lm(Engine(world))):
+        asyncio.run(cancel())
+    assert len(acted) == 1

@@ -6,7 +6,6 @@ solve = thoughtree.TreeOfThoughts("question -> answer", controller=thoughtree.Be
 print(solve(question="...").answer)
 """
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,7 @@ from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
     from .modules import LATS, RAP, Lessons, aexecute, execute, repeatable
-    from .optimize import Evaluate, ExactMatch, Solved, exact_match, solved
     from .tasks import Blocksworld
-
 
 __version__ = version("thoughtree")
 
@@ -32,8 +29,6 @@ __all__ = [
     "BestFirst",
     "Blocksworld",
     "Budget",
-    "Evaluate",
-    "ExactMatch",
     "FreeText",
     "Game24",
     "Illegal",
@@ -44,29 +39,20 @@ __all__ = [
     "SearchProgress",
     "SearchResult",
     "SearchStatus",
-    "Solved",
     "Task",
     "TreeOfThoughts",
     "__version__",
     "aexecute",
-    "exact_match",
     "execute",
     "limit",
     "load",
     "repeatable",
-    "solved",
 ]
 
 
-# Loaded when they are asked for.
-_LAZY = {
-    **dict.fromkeys(("LATS", "RAP", "Lessons", "aexecute", "execute", "repeatable"), "modules"),
-    **dict.fromkeys(("Evaluate", "ExactMatch", "Solved", "exact_match", "solved"), "optimize"),
-    "Blocksworld": "tasks",
-}
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in ("LATS", "RAP", "Blocksworld", "Lessons", "aexecute", "execute", "repeatable"):  # loaded late
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    from . import modules, tasks
+
+    return getattr(tasks if name == "Blocksworld" else modules, name)
