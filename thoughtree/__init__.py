@@ -6,6 +6,7 @@ solve = thoughtree.TreeOfThoughts("question -> answer", controller=thoughtree.Be
 print(solve(question="...").answer)
 """
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
     from .modules import LATS, RAP, Lessons, aexecute, execute, repeatable
+    from .optimize import Evaluate, ExactMatch, Solved, exact_match, solved
     from .tasks import Blocksworld
+
 
 __version__ = version("thoughtree")
 
@@ -29,6 +32,8 @@ __all__ = [
     "BestFirst",
     "Blocksworld",
     "Budget",
+    "Evaluate",
+    "ExactMatch",
     "FreeText",
     "Game24",
     "Illegal",
@@ -39,20 +44,29 @@ __all__ = [
     "SearchProgress",
     "SearchResult",
     "SearchStatus",
+    "Solved",
     "Task",
     "TreeOfThoughts",
     "__version__",
     "aexecute",
+    "exact_match",
     "execute",
     "limit",
     "load",
     "repeatable",
+    "solved",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in ("LATS", "RAP", "Blocksworld", "Lessons", "aexecute", "execute", "repeatable"):  # loaded late
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import modules, tasks
+# Loaded when they are asked for.
+_LAZY = {
+    **dict.fromkeys(("LATS", "RAP", "Lessons", "aexecute", "execute", "repeatable"), "modules"),
+    **dict.fromkeys(("Evaluate", "ExactMatch", "Solved", "exact_match", "solved"), "optimize"),
+    "Blocksworld": "tasks",
+}
 
-    return getattr(tasks if name == "Blocksworld" else modules, name)
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
