@@ -10,7 +10,7 @@ import dspy
 from .. import signatures
 from ..search.protocol import Outcome, Proposed, Unread
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 from .tool_call import with_thought
 from .trajectory import lessons_shown, trajectory
@@ -25,7 +25,7 @@ class Act(dspy.Module):
         """thinks: the reasoning is part of the proposal, for an environment that keeps it."""
         super().__init__()
         self.action_format, self.thinks = action_format, thinks
-        self.predict = Predictor(compose(user, signatures.Act, notes=notes))
+        self.predict = Predict(compose(user, signatures.Act, notes=notes))
 
     def render(self, node: NodeView, lessons: Sequence[str]) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from dspy.adapters.utils import parse_value
 
 from .. import signatures
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 from .trajectory import observed_text, trajectory
 
@@ -19,7 +19,7 @@ class Answer(dspy.Module):
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
-        self.predict = Predictor(compose(user, signatures.Answer, notes=notes, answers=True))
+        self.predict = Predict(compose(user, signatures.Answer, notes=notes, answers=True))
 
     def render(self, node: NodeView) -> dict[str, Any]:
         if any(isinstance(seen, dict) and observed_text(seen) for seen in node.observations):

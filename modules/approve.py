@@ -17,7 +17,7 @@ from . import reader as reading
 from .compose import compose
 from .judge import blended
 from .likelihood import chance, taken
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 
 MAYBE = 0.5  # what an unread verdict stands for: neither yes nor no
@@ -29,7 +29,7 @@ class Approve(dspy.Module):
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
-        self.predict = Predictor(compose(user, signatures.Approve, notes=notes))
+        self.predict = Predict(compose(user, signatures.Approve, notes=notes))
 
     def rating(self, samples: int, gives_probabilities: bool = False) -> Rating:
         """gives_probabilities: one reply may tell what all samples would."""

@@ -11,7 +11,7 @@ from ..search.protocol import Outcome, Rated, Unread
 from ..search.rating import Rating
 from . import reader as reading
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 from .trajectory import trajectory
 
@@ -21,7 +21,7 @@ class Judge(dspy.Module):
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
-        self.predict = Predictor(compose(user, signatures.Judge, notes=notes))
+        self.predict = Predict(compose(user, signatures.Judge, notes=notes))
 
     def rating(self) -> Rating:
         """An unread score is asked for once more, then counts 0; nothing is pruned."""

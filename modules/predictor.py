@@ -9,7 +9,7 @@ import dspy
 from .calls.redaction import public, secrets_of
 
 
-class Predictor(dspy.Predict):
+class Predict(dspy.Predict):
     """DSPy leaves out `api_key` alone, and writes headers, passwords in addresses and a cloud's keys to the file."""
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..search.protocol import Outcome, Proposed, Unread
 from . import reader
 from .compose import compose
 from .own import ordered
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 
 # A reply that says there is no next step: it was read, and is not asked again.
@@ -39,7 +39,7 @@ class Propose(dspy.Module):
         super().__init__()
         self._shows_state = shows_state
         leave_out = () if shows_state else ("search_state",)
-        self.predict = Predictor(compose(user, signatures.Propose, notes=notes, leave_out=leave_out))
+        self.predict = Predict(compose(user, signatures.Propose, notes=notes, leave_out=leave_out))
 
     def render(self, node: NodeView, n: int | None) -> dict[str, Any]:
         """The role's own input fields."""

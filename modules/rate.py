@@ -13,7 +13,7 @@ from ..search.rating import Rating, Together
 from ..tasks import layout
 from . import reader
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 from .scale import Anchored, Scale
 from .shown import NodeView
 
@@ -45,7 +45,7 @@ class Rate(dspy.Module):
         self.mode, self.scale, self._shows_state = mode, scale, shows_state
         leave_out = () if shows_state or mode != "value" else ("search_state",)
         role, told = self._role()
-        self.predict = Predictor(compose(user, role, notes=notes, leave_out=leave_out, descriptions=told))
+        self.predict = Predict(compose(user, role, notes=notes, leave_out=leave_out, descriptions=told))
 
     def _role(self) -> tuple[Any, dict[str, str]]:
         told = self.scale.told

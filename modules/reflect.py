@@ -11,7 +11,7 @@ from .. import signatures
 from ..search.protocol import Outcome, Reflected, Unread
 from . import reader as reading
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 from .shown import NodeView
 from .trajectory import feedback_text, trajectory
 
@@ -24,7 +24,7 @@ class Reflect(dspy.Module):
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
-        self.predict = Predictor(compose(user, signatures.Reflect, notes=notes))
+        self.predict = Predict(compose(user, signatures.Reflect, notes=notes))
 
     def render(self, node: NodeView) -> dict[str, Any]:
         return {"search_path": trajectory(node.trajectory), "attempt_feedback": feedback_text(node.observation)}

@@ -12,7 +12,7 @@ from ..search.protocol import Illegal, Outcome, Stepped, Unread
 from ..tasks import stepping
 from . import reader as reading
 from .compose import compose
-from .predictor import Predictor
+from .predictor import Predict
 
 
 def landed(task: Any, new: Any) -> Stepped | Illegal:
@@ -61,7 +61,7 @@ class World(dspy.Module):
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
-        self.predict = Predictor(compose(user, signatures.Predict, notes=notes))
+        self.predict = Predict(compose(user, signatures.Predict, notes=notes))
 
     def render(self, task: Any, state: Any, action: Any) -> dict[str, Any]:
         return {"search_state": task.render(state), "search_action": task.show(action)}

@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from ...search.protocol import Illegal, Outcome
 from .texts import changed
 
 T = TypeVar("T")
@@ -68,13 +69,14 @@ def hide(value: T, spellings: tuple[str, ...]) -> T:
     return changed(value, hidden) if spellings else value
 
 
-def hide_in(outcome: T, spellings: tuple[str, ...]) -> T:
+def hide_in(outcome: Outcome, spellings: tuple[str, ...]) -> Outcome:
     """A request's outcome; but the state, which is the task's, is left alone."""
-    dataclass: Any = outcome
-    parts = {f.name: getattr(dataclass, f.name) for f in fields(dataclass) if f.name not in ("state", "key")}
+    if isinstance(outcome, Illegal):
+        rule = hide(outcome.rule, spellings)
+        return outcome if rule is outcome.rule else Illegal(rule, outcome.foreseen)
+    parts = {f.name: getattr(outcome, f.name) for f in fields(outcome) if f.name not in ("state", "key")}
     hidden = {name: new for name, old in parts.items() if (new := hide(old, spellings)) is not old}
-    made: T = replace(dataclass, **hidden) if hidden else outcome
-    return made
+    return replace(outcome, **hidden) if hidden else outcome
 
 
 def environment() -> set[str]:
