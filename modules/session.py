@@ -31,7 +31,7 @@ from . import header, roles
 from .background import in_thread
 from .calls import adapter
 from .calls.adapter import search_adapter
-from .calls.failures import failure
+from .calls.failures import describe, failure
 from .calls.gate import Meter, gate
 from .calls.limit import active
 from .calls.redaction import hide, hide_in, secrets_of, telling
@@ -78,6 +78,8 @@ class Session:
         reward = None
         if program.reward_fn is not None and plan.threshold is not None:
             reward = Reward(program.reward_fn, plan.threshold)
+        self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
+        self._spellings = telling(self.secrets)
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
@@ -89,8 +91,6 @@ class Session:
         self.search = self._search()
         self.trace = Trace(program.predictors()) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
-        self._spellings = telling(self.secrets)
         self.report = Reporter(on_event)
         self.journal = header.journal(self, journal) if journal is not None else None
 
@@ -150,6 +150,7 @@ class Session:
             first=plan.first == "answer",
             closing=finisher.needs_call if finisher.may_call else None,
             solved=stepping.checks_goal(task) and stepping.solves(task, root),
+            describe=lambda error: describe(error, self.secrets),
         )
 
     # ---- running it
@@ -206,7 +207,10 @@ class Session:
         )
 
     def _job(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
-        job = self.jobs.of(ask, tree)
+        try:
+            job = self.jobs.of(ask, tree)
+        except Exception as error:  # a hook of the task
+            return Reply(Failed(describe(error, self.secrets)), FREE)
         if self.unpriced is not None and isinstance(job, Job) and job.calls:
             return Reply(unpriced(self.plan, self.unpriced), FREE)
         return job

@@ -66,9 +66,10 @@ class Grower(Generic[S, A]):
         dedupe: bool,
         root_key: Any,
         most_nodes: float = inf,
+        describe: Callable[[Exception], str] = describe,
     ) -> None:
         self.tree, self.rating, self.parse, self.step = tree, rating, parse, step
-        self.dedupe, self.most_nodes = dedupe, most_nodes
+        self.dedupe, self.most_nodes, self.describe = dedupe, most_nodes, describe
         self.solution: Node[S, A] | None = None
         self.claim: Node[S, A] | None = None
         self.full = False
@@ -100,7 +101,7 @@ class Grower(Generic[S, A]):
             except Illegal as illegal:
                 found.append((action, illegal))
             except Exception as error:
-                found.append((action, Failed(describe(error))))
+                found.append((action, Failed(self.describe(error))))
         return found
 
     def apply(self, request: Request, outcome: Outcome, landings: Landings | None) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Generic
 from .batch import Batch, Item, at_most, backoff, samples
 from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
 from .controller import Controller, Routine
-from .grow import CodeStep, Grower, ParseAction
+from .grow import CodeStep, Grower, ParseAction, describe
 from .protocol import (
     FREE,
     ONE_CALL,
@@ -67,6 +67,7 @@ class Search(Generic[S, A]):
     reflect: whether there is somebody to ask for lessons.
     first: ask for a direct answer before anything else. closing: whether this best node needs a closing call;
     None: never; where it may, its calls are held back from the start. solved: the root is a goal as it is.
+    describe: an error of `parse` or `step` in words.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Search(Generic[S, A]):
         first: bool = False,
         closing: Callable[[Node[S, A]], bool] | None = None,
         solved: bool = False,
+        describe: Callable[[Exception], str] = describe,
     ) -> None:
         most: int = getattr(controller, "at_once", 1) if at_once is None else at_once
         if most < 1:
@@ -117,7 +119,7 @@ class Search(Generic[S, A]):
                 f"to search with; give at least {self._held + 1}, or an answer that needs no call"
             )
         self._grower: Grower[S, A] = Grower(
-            self.tree, rating, parse, step, controller.dedupe, root_key, self._ceilings.nodes
+            self.tree, rating, parse, step, controller.dedupe, root_key, self._ceilings.nodes, describe
         )
         self._fresh = controller.routines(self.tree, rating, Random(seed))
         if first:
@@ -217,6 +219,11 @@ class Search(Generic[S, A]):
     def done(self) -> bool:
         """Nothing more will be asked."""
         return self.status is not SearchStatus.RUNNING and self.status is not SearchStatus.CLOSING
+
+    @property
+    def short(self) -> bool:
+        """A ceiling has refused a request or a retry: with a larger budget, it may have gone another way from here."""
+        return self._refused is not None or self._short is not None
 
     def best(self) -> Node[S, A]:
         """The solution, else what the model calls final, else the controller's choice, else a direct answer."""

@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from ...search.protocol import Illegal, Outcome
+from ...search.protocol import Failed, Illegal, Outcome
 from .texts import changed
 
 T = TypeVar("T")
@@ -70,7 +70,9 @@ def hide(value: T, spellings: tuple[str, ...]) -> T:
 
 
 def hide_in(outcome: Outcome, spellings: tuple[str, ...]) -> Outcome:
-    """A request's outcome; but the state, which is the task's, is left alone."""
+    """A request's outcome; the state, which is the task's, is left alone. Errors lose all that looks like a key."""
+    if isinstance(outcome, Failed):
+        return replace(outcome, error=redact(outcome.error, spellings))
     if isinstance(outcome, Illegal):
         rule = hide(outcome.rule, spellings)
         return outcome if rule is outcome.rule else Illegal(rule, outcome.foreseen)
