@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from .lats import LATS
     from .lessons import Lessons
     from .rap import RAP
+    from .recording import Recording, RecordLM, ReplayLM
     from .repeatable_tools import repeatable
 
 __all__ = [
     "LATS",
     "RAP",
     "Lessons",
+    "RecordLM",
+    "Recording",
+    "ReplayLM",
     "SearchFailed",
     "SearchPrediction",
     "SearchProgress",
@@ -36,6 +40,9 @@ _FILES = {
     "LATS": "lats",
     "Lessons": "lessons",
     "RAP": "rap",
+    "RecordLM": "recording",
+    "Recording": "recording",
+    "ReplayLM": "recording",
     "aexecute": "execution",
     "execute": "execution",
     "repeatable": "repeatable_tools",

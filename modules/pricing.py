@@ -34,7 +34,7 @@ def unheld(plan: Plan, what: str, model: str) -> str:
 
 
 def priceable(lm: Any, prices: Any) -> bool:
-    if lm.model in prices:
+    if lm.model in prices or getattr(lm, "knows_costs", False):  # such as one that replays what calls did cost
         return True
     if not isinstance(getattr(lm, "engine", None), str):
         return False  # a custom engine has no provider whose prices are known

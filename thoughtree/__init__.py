@@ -15,7 +15,7 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
-    from .modules import LATS, RAP, Lessons, aexecute, execute, repeatable
+    from .modules import LATS, RAP, Lessons, Recording, RecordLM, ReplayLM, aexecute, execute, repeatable
     from .optimize import Evaluate, ExactMatch, Solved, exact_match, solved
     from .tasks import Blocksworld
 
@@ -39,6 +39,9 @@ __all__ = [
     "Illegal",
     "Lessons",
     "NodeStatus",
+    "RecordLM",
+    "Recording",
+    "ReplayLM",
     "SearchFailed",
     "SearchPrediction",
     "SearchProgress",
@@ -61,6 +64,7 @@ __all__ = [
 # Loaded when they are asked for.
 _LAZY = {
     **dict.fromkeys(("LATS", "RAP", "Lessons", "aexecute", "execute", "repeatable"), "modules"),
+    **dict.fromkeys(("RecordLM", "Recording", "ReplayLM"), "modules"),
     **dict.fromkeys(("Evaluate", "ExactMatch", "Solved", "exact_match", "solved"), "optimize"),
     "Blocksworld": "tasks",
 }

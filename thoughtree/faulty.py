@@ -18,6 +18,7 @@ from dspy.clients.execution import execute, prepare
 
 from .faults import Fault, FaultKind
 from .modules.calls.attempt import aattempt
+from .modules.calls.served import ServedLM
 from .prompts import prompt_text
 
 POLL = 0.02  # seconds between two looks of an asynchronous call that hangs
@@ -39,6 +40,8 @@ class FaultyLM(dspy.LM):  # type: ignore[misc]
     def __init__(self, lm: Any, faults: Sequence[Fault] = (), *, seed: int = 0) -> None:
         if not isinstance(lm, dspy.BaseLM):
             raise TypeError(f"FaultyLM(lm={lm!r}): must be a dspy.LM")
+        if isinstance(lm, ServedLM):  # it knows rollout ids, which no engine is told
+            raise TypeError(f"FaultyLM(lm={lm!r}): put the faults behind it, as in RecordLM(FaultyLM(lm), path)")
         for fault in faults:
             if not isinstance(fault, Fault):
                 raise TypeError(f"FaultyLM(faults=...): {fault!r} is no Fault; make one as in Fault.rate_limit()")

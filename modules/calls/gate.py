@@ -16,10 +16,10 @@ from typing import Any
 
 import dspy
 from dspy.clients._deprecation import warn_legacy_lm, warn_openai_messages
-from dspy.clients.execution import execute, finalize, prepare
+from dspy.clients.execution import finalize, prepare
 from dspy.utils.callback import with_callbacks
 
-from .attempt import aattempt, aprepare, keep_key
+from .attempt import aprepare, keep_key
 from .inert import encodable
 from .limit import PROCESS, active
 from .meter import Meter as Meter
@@ -29,6 +29,7 @@ from .meter import total_tokens
 from .passage import Passage
 from .record import entry_of, entry_of_history
 from .redaction import hide, secrets_of, telling
+from .served import ServedLM, aanswered, answered
 from .texts import changed
 
 LONGEST = 86_400.0  # seconds: of a longer timeout a client is not told; sockets take none of centuries
@@ -80,6 +81,7 @@ def _gated(kind: Any) -> type[Any]:
     if issubclass(kind, _Gate):
         return kind
     plain = kind.__call__ is dspy.BaseLM.__call__ and kind.acall is dspy.BaseLM.acall
+    plain = plain or issubclass(kind, ServedLM)
     return type(f"Gated{kind.__name__}", (_Gate if plain else _OuterGate, kind), {"__module__": kind.__module__})
 
 
@@ -121,7 +123,7 @@ class _Gate:
         call = self._checked(prepare(self, prompt, messages, kwargs), messages)
         began = time.perf_counter()
         try:
-            result = execute(self, call)
+            result = answered(self, call)
         except BaseException:
             self._lost(began)
             raise
@@ -132,7 +134,7 @@ class _Gate:
         call = self._checked(await aprepare(self, prompt, messages, kwargs), messages)
         began = time.perf_counter()
         try:
-            result = await aattempt(self, call)
+            result = await aanswered(self, call)
         except BaseException:
             self._lost(began)
             raise
