@@ -194,13 +194,15 @@ class Journal:
             found = json_object(line)
         except ValueError as error:
             raise self._wrong(1, f"{error}, so this is no journal") from error
+        names = {"format"}
         if found.get("format") == wanted["format"]:
             self._opened(1, line)
             del found["sum"]
+            names = (found.keys() | wanted.keys()).difference(TELLING)
         differ = [
             f"{name}: {found.get(name)!r} there, {wanted.get(name)!r} now"
-            for name in sorted(found.keys() | wanted.keys())
-            if name not in TELLING and found.get(name) != wanted.get(name)
+            for name in sorted(names)
+            if found.get(name) != wanted.get(name)
         ]
         if differ:
             raise JournalError(

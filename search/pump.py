@@ -13,7 +13,7 @@ from .codec import Recorded
 from .grow import describe
 from .journal import Journal, JournalError
 from .marks import Marks
-from .protocol import FREE, Ask, Failed, Refused, Reply, Request
+from .protocol import FREE, Answer, Ask, Failed, Refused, Reply, Request
 from .search import Search
 from .tree import A, S, Tree
 
@@ -117,8 +117,15 @@ class Pump(Generic[S, A, C]):
             key = line.request, line.attempt
             in_time = key in asked
             if (ask := asked.pop(key, None) or late.pop(key, None)) is None:
-                continue  # the closing call of a run that a smaller budget ended
-            made = self._made(ask, line, journal)
+                if search.status is SearchStatus.RUNNING and not search.short and _paid(line):
+                    raise _other_run(journal, line.request, "this run does not ask for it")
+                continue  # the closing call of a run that a smaller budget ended, or what this one's does not cover
+            if line.about is not None and line.about != ask.about:
+                if _paid(line):
+                    raise _other_run(journal, line.request, "it is about another node than here")
+                made = None  # of a run that a smaller budget ended: what costs nothing went on from there
+            else:
+                made = self._made(ask, line)
             if made is not None:
                 self.tell(ask, made)
             elif in_time:
@@ -128,15 +135,8 @@ class Pump(Generic[S, A, C]):
         asked.update({(ask.request, ask.attempt): ask for ask in self._asks()})
         self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))
 
-    def _made(self, ask: Ask, line: Recorded, journal: Journal) -> Reply | None:
-        """The reply that a line of the journal gives to `ask`; None: none, and it is asked again."""
-        if line.about is not None and line.about != ask.about:
-            if line.reply is None or not line.reply.usage.calls:
-                return None  # of a run that a smaller budget ended, which went another way at no cost
-            raise JournalError(
-                f"journal {journal.path}: its reply to {ask.request!r} is about another node than here; the task, or a "
-                "function that was given, does not do now what it did: give this run a journal of its own"
-            )
+    def _made(self, ask: Ask, line: Recorded) -> Reply | None:
+        """The reply that a line of the journal gives; None: none, and the ask is open again."""
         if line.reply is None:
             made = self._make(ask)
             return made if isinstance(made, Reply) else None  # code answered it then, and does not now
@@ -150,3 +150,15 @@ class Pump(Generic[S, A, C]):
 def _ended_it(reply: Reply) -> bool:
     """Whether this reply ended its run for a wrong key or an empty account: mended by now, or why resume?"""
     return isinstance(reply.outcome, Failed) and reply.outcome.fatal
+
+
+def _paid(line: Recorded) -> bool:
+    """Whether this reply was paid for, and to a request that does not hang on the budget, as a closing call does."""
+    return line.reply is not None and line.reply.usage.calls > 0 and not isinstance(line.request, Answer)
+
+
+def _other_run(journal: Journal, request: Request, why: str) -> JournalError:
+    return JournalError(
+        f"journal {journal.path}: its reply to {request!r} is another run's ({why}); the task, or a function that was "
+        "given, does not do now what it did then: give this run a journal of its own"
+    )
