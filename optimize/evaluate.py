@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -151,8 +150,7 @@ class Evaluate(dspy.Evaluate):
         run = self._start(program, resume, chosen)
         try:
             with run:
-                for outcome in in_threads(run.jobs, run.one, chosen["num_threads"]):
-                    run.add(outcome)
+                in_threads(run.jobs, run.one, chosen["num_threads"])
         except KeyboardInterrupt as interrupt:
             result = run.result()
             self._save(result, chosen)
@@ -162,9 +160,7 @@ class Evaluate(dspy.Evaluate):
     async def _arun(self, program: Any, *, resume: str | Path | None, **chosen: Any) -> EvaluationResult:
         run = self._start(program, resume, chosen)
         with run:
-            async with aclosing(as_tasks(run.jobs, run.aone, chosen["num_threads"])) as outcomes:
-                async for outcome in outcomes:
-                    run.add(outcome)
+            await as_tasks(run.jobs, run.aone, chosen["num_threads"])
         return self._end(run, chosen)
 
     def _end(self, run: Run, chosen: dict[str, Any]) -> EvaluationResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +25,9 @@ Job = tuple[int, dspy.Example, str]
 
 
 class Run:
-    """A context manager. `jobs` are the examples left; `one` or `aone` runs one, `add` counts what became of it.
+    """A context manager. `jobs` are the examples left; `one` or `aone` runs one, in whichever thread.
 
-    Used by the thread that started it, but for `one`, which any thread may call.
+    A failure may stop the run: no further example begins then, and what is in flight may end.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Run:
         self.scorer, self.devset = scorer, list(devset)
         self.max_errors, self.failure_score = max_errors, failure_score
         self.outcomes: list[Outcome] = []
-        self.failed = 0
+        self.failures = 0
+        self._lock = threading.Lock()
         self.why: str | None = None  # it was stopped
         self.began = time.monotonic()
         self.purse = limit()  # without a ceiling: what ends all searches inside, when this run ends early
@@ -68,6 +70,7 @@ class Run:
 
     def __exit__(self, *error: Any) -> None:
         if error[0] is not None:
+            self.why = self.why or "interrupted"
             self.purse.stop()
         self.progress.__exit__(*error)
         self.purse.__exit__(*error)
@@ -77,52 +80,56 @@ class Run:
     def _known(self, index: int, example: dspy.Example, key: str) -> bool:
         found = None if self.log is None else self.log.read(key, index, example)
         if found is not None:
-            self.add(found)
+            self._count(found)
         return found is not None
 
-    def one(self, job: Job) -> Outcome | None:
-        """None once the run was stopped."""
-        return None if self.why is not None else self._logged(job, self.runner.run(*job))
+    def one(self, job: Job) -> None:
+        """Nothing once the run was stopped."""
+        if self.why is None:
+            self._ended(job, self.runner.run(*job))
 
-    async def aone(self, job: Job) -> Outcome | None:
-        return None if self.why is not None else self._logged(job, await self.runner.arun(*job))
+    async def aone(self, job: Job) -> None:
+        if self.why is None:
+            self._ended(job, await self.runner.arun(*job))
 
-    def _logged(self, job: Job, outcome: Outcome) -> Outcome:
-        """On disk before it is counted."""
+    def _ended(self, job: Job, outcome: Outcome) -> None:
+        """On disk before it is counted; counted before the thread that ran it begins anything else."""
         if self.log is not None:
             self.log.write(job[2], outcome)
-        return outcome
+        with self._lock:
+            if outcome.score is None:
+                self._failed(outcome)
+            if outcome.at != "limit":  # else as if it had not been run: its score would be the limit's doing
+                self._count(outcome)
 
-    def add(self, outcome: Outcome | None) -> None:
-        """Count an outcome. A failure may stop the run: nothing more begins, and what is in flight may end."""
-        if outcome is None:
-            return
-        if outcome.at == "limit":
-            self._stop(f"a limit around the evaluation was reached: {outcome.error}")
-            return  # as if it had not been run: its score would be the limit's doing
+    def _count(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.progress.add(outcome)
-        if outcome.score is not None:
-            return
-        self.failed += 1
-        if outcome.fatal:
-            self._stop(f"no other example would fare better: {outcome.error}")
-            self.purse.stop()
-        elif self.failed >= self.max_errors:
-            self._stop(f"{self.failed} examples failed (max_errors={self.max_errors}), the last by {outcome.error}")
-            self.purse.stop()
 
-    def _stop(self, why: str) -> None:
+    def _failed(self, outcome: Outcome) -> None:
+        if outcome.at == "limit":
+            self.why = self.why or f"a limit around the evaluation was reached: {outcome.error}"
+            return
+        self.failures += 1
+        if outcome.fatal:
+            why = f"no other example would fare better: {outcome.error}"
+        elif self.failures >= self.max_errors:
+            why = f"{self.failures} examples failed (max_errors={self.max_errors}), the last by {outcome.error}"
+        else:
+            return
         self.why = self.why or why
+        self.purse.stop()
 
     def result(self) -> EvaluationResult:
         """What was found until now."""
+        with self._lock:
+            outcomes = list(self.outcomes)
         return EvaluationResult(
-            self.outcomes,
+            outcomes,
             metric=self.scorer.name,
             seconds=time.monotonic() - self.began,
             failure_score=self.failure_score,
-            not_run=len(self.devset) - len(self.outcomes),
+            not_run=len(self.devset) - len(outcomes),
         )
 
     def verdict(self, result: EvaluationResult) -> None:

@@ -7,7 +7,7 @@ import inspect
 import time
 import traceback
 from asyncio import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,10 @@ class Runner:
     metering: Metering
     journals: Path | None = None
     details: bool = False
+    nested: bool = field(init=False)  # whether the program holds searches
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nested", _searches_inside(self.program))
 
     def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
@@ -98,7 +102,7 @@ class Runner:
             # Its own meter knows more: a search that went on from a journal had spent before.
             outcome = replace(outcome, spent=search.spent, solved=search.solved, faults=search.failed)
             _check(search)
-        elif _searches_inside(self.program):
+        elif self.nested:
             for purse in active():
                 purse.check(1)  # what a search inside was refused, the pipeline need not tell
         return outcome

@@ -1,7 +1,7 @@
 """Running jobs a few at a time, each once: in threads, or as tasks of the running loop.
 
 DSPy's own executor submits a slow job again, looks at all jobs after each, and its threads keep the interpreter from
-exiting. Here a job is taken once, results come as they are ready, and a thread whose job hangs ends with its job.
+exiting. Here a job is taken once, and a thread whose job hangs ends with its job.
 """
 
 from __future__ import annotations
@@ -10,68 +10,56 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
 J = TypeVar("J")
-R = TypeVar("R")
 
 
-def in_threads(jobs: Sequence[J], run: Callable[[J], R], most: int) -> Iterator[R]:
-    """The results of `run` as they come, in no order, from at most `most` daemon threads under the caller's context.
+def in_threads(jobs: Sequence[J], run: Callable[[J], None], most: int) -> None:
+    """Run all jobs in at most `most` daemon threads, each job under a copy of the caller's context.
 
-    An exception of `run` is raised here, and ends it. Closing the iterator leaves alone what has not begun.
+    What `run` raises is raised here at once, and no further job begins then.
     """
     waiting = deque((job, contextvars.copy_context()) for job in jobs)
-    done: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()  # of each thread, why
 
     def work() -> None:
-        while True:
-            try:
-                job, context = waiting.popleft()
-            except IndexError:
-                return
-            try:
-                done.put((context.run(run, job), None))
-            except BaseException as error:  # SystemExit too: the caller's, not this thread's
-                done.put((None, error))
-                return
+        try:
+            while waiting:
+                try:
+                    job, context = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    break
+                context.run(run, job)
+        except BaseException as error:  # SystemExit too: the caller's, not this thread's
+            ended.put(error)
+        else:
+            ended.put(None)
 
+    threads = min(most, len(jobs))
     try:
-        for number in range(min(most, len(jobs))):
+        for number in range(threads):
             threading.Thread(target=work, name=f"thoughtree-evaluate-{number + 1}", daemon=True).start()
-        for _ in jobs:
-            result, error = done.get()
-            if error is not None:
+        for _ in range(threads):
+            if (error := ended.get()) is not None:
                 raise error
-            yield result  # type: ignore[misc]  # None only beside an error
     finally:
         waiting.clear()
 
 
-async def as_tasks(jobs: Sequence[J], run: Callable[[J], Awaitable[R]], most: int) -> AsyncGenerator[R, None]:
-    """The same with at most `most` tasks. Closing the iterator cancels those in flight."""
+async def as_tasks(jobs: Sequence[J], run: Callable[[J], Awaitable[None]], most: int) -> None:
+    """The same with at most `most` tasks. An error, or a cancellation, cancels those in flight."""
     waiting = deque(jobs)
-    done: asyncio.Queue[tuple[R | None, BaseException | None]] = asyncio.Queue()
 
     async def work() -> None:
         while waiting:
-            try:
-                done.put_nowait((await run(waiting.popleft()), None))
-            except BaseException as error:
-                done.put_nowait((None, error))
-                raise
+            await run(waiting.popleft())
 
-    tasks = [asyncio.create_task(work()) for _ in range(min(most, len(jobs)))]
     try:
-        for _ in jobs:
-            result, error = await done.get()
-            if error is not None:
-                raise error
-            yield result  # type: ignore[misc]
-    finally:
-        waiting.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(most, len(jobs))):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None

@@ -1,0 +1,270 @@
+"""Evaluate(resume=folder): a killed evaluation goes on without paying again, and refuses to go on as another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import dspy
+import pytest
+
+from engines import Engine, lm
+from puzzle24 import PUZZLE, engine
+from thoughtree import Beam, BestFirst, Evaluate, Game24, Solved, TreeOfThoughts, limit, solved
+from thoughtree.optimize import EvaluationStopped
+from thoughtree.optimize.log import LogError
+
+
+def puzzles(n):
+    return [dspy.Example(numbers=PUZZLE).with_inputs("numbers") for _ in range(n)]
+
+
+def numbers(n):
+    return [dspy.Example(number=i, answer="yes").with_inputs("number") for i in range(n)]
+
+
+def solver(**knobs):
+    return TreeOfThoughts(task=Game24(), **{"controller": Beam(width=2)} | knobs)
+
+
+def right(example, prediction, trace=None):
+    return prediction.answer == example.answer
+
+
+def yes(*_):
+    return {"answer": "yes"}
+
+
+def kept(folder):
+    lines = (folder / "finished.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines[1:]]
+
+
+def test_what_is_finished_is_not_paid_again_and_the_result_is_the_same(tmp_path):
+    model, folder = engine(tokens=(3, 4)), tmp_path / "run"
+    evaluate = Evaluate(devset=puzzles(4), metric=solved, num_threads=2, resume=folder)
+    with dspy.context(lm=lm(model)):
+        first = evaluate(solver())
+        paid = model.count()
+        again = evaluate(solver())
+    assert model.count() == paid == 48
+    assert (again.score, again.spent, again.interval) == (first.score, first.spent, first.interval)
+    assert [o.seconds for o in again.outcomes] == [o.seconds for o in first.outcomes]
+    assert all(o.resumed for o in again.outcomes)
+    assert [p.answer for _, p, _ in again.results] == [p.answer for _, p, _ in first.results]
+    assert "4 examples read from an earlier run" in again.summary()
+
+
+def test_half_done_searches_go_on_from_their_journals(tmp_path):
+    """Of 9 searches at 12 calls, 30 calls made two whole ones and half of a third."""
+    model = engine()
+    evaluate = Evaluate(devset=puzzles(9), metric=solved, num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        with limit(calls=30), pytest.raises(EvaluationStopped):
+            evaluate(solver())
+        assert len(kept(tmp_path)) == 2
+        result = evaluate(solver())
+    assert model.count() == 9 * 12
+    assert result.score == 100.0
+    assert [o.spent.calls for o in result.outcomes] == [12] * 9  # of the whole search, whenever they were made
+
+
+def test_a_failed_example_is_run_again(tmp_path):
+    failing = [True]
+
+    def fn(kind, inputs, n):
+        if failing[0] and inputs["number"] == "1":
+            raise ValueError("down")
+        return yes()
+
+    model = Engine(fn)
+    evaluate = Evaluate(devset=numbers(3), metric=right, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        first = evaluate(dspy.Predict("number -> answer"))
+        failing[0] = False
+        calls = model.count()
+        second = evaluate(dspy.Predict("number -> answer"))
+    assert ([o.index for o in first.errors], second.errors) == ([1], [])
+    assert model.count() == calls + 1
+    assert [o.resumed for o in second.outcomes] == [True, False, True]
+
+
+def test_equal_examples_are_kept_apart(tmp_path):
+    model = Engine(lambda kind, inputs, n: {"answer": "yes" if n == 1 else "no"})
+    evaluate = Evaluate(devset=[numbers(1)[0]] * 3, metric=right, num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        assert evaluate(dspy.Predict("number -> answer")).score == 33.33
+        assert evaluate(dspy.Predict("number -> answer")).score == 33.33
+    assert model.count() == 3
+
+
+def test_by_acall_too(tmp_path):
+    model = Engine(yes)
+    evaluate = Evaluate(devset=numbers(3), metric=right, resume=tmp_path)
+
+    async def main():
+        return [await evaluate.acall(dspy.Predict("number -> answer")) for _ in range(2)]
+
+    with dspy.context(lm=lm(model)):
+        results = asyncio.run(main())
+    assert [r.score for r in results] == [100.0, 100.0]
+    assert model.count() == 3
+
+
+@pytest.mark.parametrize("cut", [1, 25])
+def test_a_torn_last_line_is_run_again(tmp_path, cut):
+    model, path = Engine(yes), tmp_path / "finished.jsonl"
+    evaluate = Evaluate(devset=numbers(3), metric=right, num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        evaluate(dspy.Predict("number -> answer"))
+        path.write_bytes(path.read_bytes()[:-cut])
+        assert evaluate(dspy.Predict("number -> answer")).score == 100.0
+    assert model.count() == 4
+    assert len(kept(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("bad", ["{", "[1]", '{"key": "x"}', '{"key": "x", "score": "high"}', "\x00"])
+def test_a_damaged_line_is_an_error_that_names_it(tmp_path, bad):
+    path = tmp_path / "finished.jsonl"
+    evaluate = Evaluate(devset=numbers(2), metric=right, num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(Engine(yes))):
+        evaluate(dspy.Predict("number -> answer"))
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([lines[0], bad, *lines[2:]]) + "\n")
+        with pytest.raises(LogError, match=r"finished\.jsonl, line 2"):
+            evaluate(dspy.Predict("number -> answer"))
+
+
+@dataclass
+class Close:
+    """A metric with a knob."""
+
+    within: int
+
+    def __call__(self, example, prediction, trace=None):
+        return True
+
+
+def demo(program):
+    program.demos = [dspy.Example(number=7, answer="yes")]
+    return program
+
+
+def warm(program):
+    program.config["temperature"] = 0.9
+    return program
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"program": solver()}, "program.kind"),
+        ({"program": demo(dspy.Predict("number -> answer"))}, "program.self"),
+        ({"program": warm(dspy.Predict("number -> answer"))}, "program.self"),
+        ({"program": dspy.Predict("number -> answer", instructions="Be brief.")}, "program.self"),
+        ({"metric": Close(2)}, "metric"),
+        ({"metric": right}, "metric"),
+        ({"devset": numbers(4)}, "devset.digest.*devset.examples: 3 there, 4 now"),
+        ({"devset": [e.with_inputs("number", "answer") for e in numbers(3)]}, "devset.digest"),
+        ({"model": "stub/other"}, "lm: .*stub/model.* there, .*stub/other.* now"),
+    ],
+)
+def test_another_evaluation_is_refused_by_what_differs(tmp_path, change, told):
+    given = {"program": dspy.Predict("number -> answer"), "metric": Close(1), "devset": numbers(3)} | change
+    engine, program = Engine(yes), given.pop("program")
+    with dspy.context(lm=lm(engine)):
+        Evaluate(devset=numbers(3), metric=Close(1), resume=tmp_path)(dspy.Predict("number -> answer"))
+    calls = engine.count()
+    with (
+        dspy.context(lm=lm(engine, given.pop("model", "stub/model"))),
+        pytest.raises(LogError, match=rf"is of another evaluation \(.*{told}.*give this one a folder of its own"),
+    ):
+        Evaluate(**given, resume=tmp_path)(program)
+    assert engine.count() == calls
+
+
+def test_knobs_of_a_search_make_it_another(tmp_path):
+    evaluate = Evaluate(devset=puzzles(1), metric=Solved(Game24()), resume=tmp_path)
+    with dspy.context(lm=lm(engine())):
+        evaluate(solver())
+        for other in (solver(controller=BestFirst()), solver(seed=1), solver(samples=2)):
+            with pytest.raises(LogError, match=r"program\.settings"):
+                evaluate(other)
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    evaluate = Evaluate(devset=numbers(1), metric=right, resume=tmp_path)
+
+    def inner(number):
+        evaluate(inner)
+
+    with pytest.raises(EvaluationStopped, match="another run is writing to it"):
+        evaluate(inner)
+
+
+def test_a_place_that_is_no_folder_is_refused(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("")
+    with pytest.raises(LogError, match=r"resume='.*file'"):
+        Evaluate(devset=numbers(1), metric=right, resume=str(path))(lambda number: None)
+
+
+def test_no_key_is_in_the_folder(tmp_path):
+    key = "planted-secret-2"
+    model, program = lm(Engine(yes)), dspy.Predict("number -> answer")
+    model.kwargs["api_key"] = key
+    program.set_lm(model)
+
+    def metric(example, prediction):
+        return dspy.Prediction(score=1.0, feedback=f"the key was api_key={key}")
+
+    with dspy.context(lm=model):
+        result = Evaluate(devset=numbers(2), metric=metric, resume=tmp_path)(program)
+    assert result.score == 100.0
+    assert "redacted" in result.outcomes[0].feedback
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and key in path.read_text()] == []
+
+
+KILLED = """
+    import sys, threading, time, os
+    sys.path.insert(0, {tests!r})
+    import dspy
+    from engines import lm
+    from puzzle24 import engine, script, PUZZLE
+    from thoughtree import Beam, Evaluate, Game24, TreeOfThoughts, solved
+
+    log = open({calls!r}, "a", buffering=1)
+
+    def fn(kind, inputs, n):
+        log.write(f"{{kind}}\\n")
+        return script(kind, inputs, n)
+
+    devset = [dspy.Example(numbers=PUZZLE).with_inputs("numbers") for _ in range(8)]
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), concurrency=2)
+    with dspy.context(lm=lm(engine(fn, 0.01))):
+        result = Evaluate(devset=devset, metric=solved, num_threads=2, resume={folder!r})(program)
+    print(result.score, result.spent.calls, [p.answer for _, p, _ in result.results] == ["(10 - 4) * (13 - 9)"] * 8)
+"""
+
+
+def test_killed_for_real_it_goes_on_and_repeats_only_what_was_in_flight(tmp_path):
+    """An unbroken run makes 96 calls. Each kill may repeat the calls in flight: 2 searches of 2 each."""
+    calls, folder, kills = tmp_path / "calls", tmp_path / "run", 3
+    source = textwrap.dedent(KILLED).format(tests=str(Path(__file__).parent), calls=str(calls), folder=str(folder))
+    made = lambda: len(calls.read_text().splitlines()) if calls.exists() else 0  # noqa: E731
+    for kill in range(kills):
+        process = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.DEVNULL)
+        while made() < 20 * (kill + 1) and process.poll() is None:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(10) == -signal.SIGKILL
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n")[-2] == "100.0 96 True"
+    assert 96 <= made() <= 96 + 4 * kills
