@@ -218,14 +218,14 @@ def test_a_place_that_is_no_folder_is_refused(tmp_path):
 
 def test_no_key_is_in_the_folder(tmp_path):
     key = "planted-secret-2"
-    model, program = lm(Engine(yes)), dspy.Predict("number -> answer")
-    model.kwargs["api_key"] = key
-    program.set_lm(model)
+    program = dspy.Predict("number -> answer")
+    program.other = dspy.Predict("question -> answer")  # which is not called here
+    program.other.lm = dspy.LM("openai/gpt-4o-mini", api_key=key)
 
     def metric(example, prediction):
         return dspy.Prediction(score=1.0, feedback=f"the key was api_key={key}")
 
-    with dspy.context(lm=model):
+    with dspy.context(lm=lm(Engine(yes))):
         result = Evaluate(devset=numbers(2), metric=metric, resume=tmp_path)(program)
     assert result.score == 100.0
     assert "redacted" in result.outcomes[0].feedback
