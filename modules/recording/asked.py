@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..calls.redaction import redact, secrets_of
 from .errors import RecordingError
 from .hidden import without_secrets
 
+_BETWEEN = "\n\0\n"
 LONG = 512  # characters of base64 that are worth keeping; media are shown by their digest
 LEGACY = ("messages", "response_format", "tools")  # of a request in OpenAI's form: no settings, so names are the user's
 
@@ -34,7 +36,12 @@ class Asked:
 
     def shown(self, lm: Any) -> dict[str, Any]:
         """`whole` for people: without what looks like a key, and media by their digest."""
-        shown: dict[str, Any] = _shown(self.whole, secrets_of(lm))
+        bare = _digested(self.whole)
+        texts = list(_texts(bare))
+        redacted = redact(_BETWEEN.join(texts), secrets_of(lm)).split(_BETWEEN)  # looks for keys once, not once a text
+        if len(redacted) != len(texts):
+            redacted = [redact(text, secrets_of(lm)) for text in texts]
+        shown: dict[str, Any] = _written(bare, iter(redacted))
         return shown
 
 
@@ -72,14 +79,31 @@ def _request(call: Any) -> dict[str, Any]:
     return request
 
 
-def _shown(value: Any, secrets: set[str]) -> Any:
-    if isinstance(value, str):
-        return redact(value, secrets)
+def _digested(value: Any) -> Any:
+    """Plain data whose media are digests."""
     if isinstance(value, dict):
-        return {key: _digest(item) if key == "data" else _shown(item, secrets) for key, item in value.items()}
+        return {key: _digest(item) if key == "data" else _digested(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_shown(item, secrets) for item in value]
+        return [_digested(item) for item in value]
     return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in plain data, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _written(value: Any, texts: Iterator[str]) -> Any:
+    """Plain data with other texts, in the order of `_texts`."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, dict):
+        return {key: _written(item, texts) for key, item in value.items()}
+    return [_written(item, texts) for item in value] if isinstance(value, list) else value
 
 
 def _digest(data: Any) -> Any:

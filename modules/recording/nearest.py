@@ -121,12 +121,12 @@ def _same_settings(one: dict[str, Any], two: dict[str, Any]) -> float:
 
 
 def _closely(wanted: list[str], other: list[str]) -> float:
-    """How alike the parts are that `_shared` does not reach, the first that differ."""
+    """The same, and how alike the words are behind the first difference."""
     for one, two in zip_longest(wanted, other, fillvalue=""):
         if one != two:
             start = _start(one, two)
-            matcher = SequenceMatcher(None, one[start : start + CLOSELY], two[start : start + CLOSELY], autojunk=False)
-            return _alike(wanted, other) + matcher.ratio() / 10
+            ours, theirs = (text[start : start + CLOSELY].split() for text in (one, two))
+            return _alike(wanted, other) + SequenceMatcher(None, ours, theirs, autojunk=False).ratio() / 10
     return 2.0
 
 
