@@ -11,7 +11,7 @@ from ..calls.meter import total_tokens
 from ..calls.record import priced
 from ..calls.served import ServedLM
 from .asked import Asked
-from .ledger import Ledger
+from .ledger import Ledger, around
 from .store import Recording
 
 
@@ -39,6 +39,8 @@ class Kept(ServedLM):
         used, _ = self.used_by(made, asked, 0.0)
         self.ledger.hit(used)
         self.recording.ledger.hit(used)
+        if (ledger := around()) is not None:
+            ledger.hit(used)
         return made
 
     def used_by(self, result: CallResult, asked: Asked, seconds: float) -> tuple[Usage, bool]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,7 +24,7 @@ from .definition import definition_of, settings_of
 from .flights import POLL, Flight
 from .hidden import bare_address, is_secret
 from .kept import Kept, loaded
-from .ledger import Ledger
+from .ledger import Ledger, refusals_noted
 from .store import Recording
 
 
@@ -81,7 +82,8 @@ class RecordLM(Kept):
             if (kept := self._known(asked, look=True)) is not None:
                 return kept
             definition, began = definition_of(self, self._settings), time.perf_counter()
-            return self._paid(asked, execute(self, call), definition, time.perf_counter() - began)
+            with self._paying(asked.whole["n"]):
+                return self._paid(asked, execute(self, call), definition, time.perf_counter() - began)
         finally:
             self.recording.flights.land(flight)
 
@@ -99,7 +101,8 @@ class RecordLM(Kept):
             if (kept := self._known(asked, look=True)) is not None:
                 return kept
             definition, began = definition_of(self, self._settings), time.perf_counter()
-            return self._paid(asked, await aexecuted(self, call), definition, time.perf_counter() - began)
+            async with self._apaying(asked.whole["n"]):
+                return self._paid(asked, await aexecuted(self, call), definition, time.perf_counter() - began)
         finally:
             self.recording.flights.land(flight)
 
@@ -109,11 +112,40 @@ class RecordLM(Kept):
         result = self.recording.find(asked.key, look=look)
         return None if result is None else self.served(asked, result, cache_hit=True)
 
+    @contextmanager
+    def _paying(self, n: int) -> Iterator[None]:
+        """Under the ceilings for calls that are paid. Refusal where one of them does not let it start."""
+        purse = self.recording.purse
+        if purse is None:
+            yield
+            return
+        with refusals_noted():
+            purse.enter(n, purse.deadline)
+        try:
+            yield
+        finally:
+            purse.leave()
+
+    @asynccontextmanager
+    async def _apaying(self, n: int) -> AsyncIterator[None]:
+        purse = self.recording.purse
+        if purse is None:
+            yield
+            return
+        with refusals_noted():
+            await purse.aenter(n, purse.deadline)
+        try:
+            yield
+        finally:
+            purse.leave()
+
     def _paid(self, asked: Asked, result: CallResult, definition: dict[str, Any], seconds: float) -> CallResult:
         """Append it. Where another process was faster its reply stands, so that all go on from the same."""
         used, is_priced = self.used_by(result, asked, seconds)
         for ledger in (self.ledger, self.recording.ledger):
             ledger.pay(asked.key, used, priced=is_priced)
+        if (purse := self.recording.purse) is not None:
+            purse.add(used.tokens, used.cost if is_priced else None, used.seconds, self.model)
         dumped = hide(result.dump(), telling(secrets_of(self)))
         stands = self.recording.keep(asked.key, asked.shown(self), dumped, definition, replace=self.refresh)
         if stands is dumped:
@@ -122,7 +154,8 @@ class RecordLM(Kept):
 
     def dump_state(self) -> dict[str, Any]:
         """The state of the LM that is recorded, without any key: saved programs go into production."""
-        state = public(super().dump_state(), secrets_of(self))  # type: ignore[misc]
+        lm: Any = super()
+        state = public(lm.dump_state(), secrets_of(self))
         kind = _recorded(type(self))
         state = {name: value for name, value in state.items() if name in _ADDRESSES or not is_secret(name)}
         state |= {name: bare_address(state[name]) for name in _ADDRESSES if isinstance(state.get(name), str)}

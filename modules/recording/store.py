@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from ...search.protocol import Usage
+from ..calls.limit import limit
 from . import line as lines
 from .errors import RecordingError
 from .file import LinesFile
@@ -24,11 +25,13 @@ class Recording:
     path: a file of JSON lines, made if it is not there; create=False: it must be there, and is only read. Opening
     checks every line; RecordingError names the file and the line that is damaged or foreign. What other processes
     append is seen when it is looked for. `paid` and `hits`: what this process has paid and was served through it.
+    `purse`: a `limit` for what is paid alone, so that hits take nothing from it; None: no ceiling but those around.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
         self.path = None if path is None else Path(path)
         self.flights, self.ledger = Flights(), Ledger()
+        self.purse: limit | None = None
         self._lock = threading.RLock()
         self._places: dict[bytes, int] = {}
         self._lms: list[dict[str, Any]] = []

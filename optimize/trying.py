@@ -1,0 +1,202 @@
+"""Trying one setting on some examples, within what the study may still pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Literal, get_args
+
+import dspy
+
+from ..modules.calls.limit import limit
+from ..modules.program import Program
+from ..modules.recording import Recording, RecordLM
+from ..modules.recording.ledger import Ledger as Served
+from ..modules.roles import ROLES
+from ..search.protocol import Usage
+from .ledger import KINDS, Amounts, Ledger
+from .metering import Metering
+from .outcome import Outcome
+from .race import Result
+from .running import Runner
+from .scoring import Scorer
+from .workers import in_threads
+
+Cost = Literal["calls", "tokens", "dollars", "seconds"]
+GUESS = 60.0  # paid calls of an example, before any was run
+ROOM = 1.5  # how much more than the mean is asked for
+
+
+class Spent(Exception):
+    """The study's budget does not let another example begin. why: which ceiling."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Hopeless(Exception):
+    """No example would fare better: a wrong key, an empty account. The first error."""
+
+
+@dataclass(slots=True)
+class Tried:
+    """What one example came to, with all that a report may want to know."""
+
+    result: Result
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class Trier:
+    """examples: all of them, by their place. recording: what LM calls are shared through; None: they are not."""
+
+    examples: Sequence[dspy.Example]
+    scorer: Scorer
+    cost: Cost
+    threads: int
+    recording: Recording | None
+    ledger: Ledger
+    deadline: Callable[[], float | None]
+    on_example: Callable[[], None] = lambda: None
+    per_example: Amounts = field(default_factory=dict[str, float])
+    _ran: int = 0
+    _paid: Amounts = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
+
+    def __post_init__(self) -> None:
+        if self.cost not in get_args(Cost):
+            raise ValueError(f"cost={self.cost!r}: must be one of {', '.join(map(repr, get_args(Cost)))}")
+
+    def purse(self) -> limit:
+        """A limit that nothing has been spent of, for `tries` of one holder."""
+        return limit(seconds=self._seconds())
+
+    def _seconds(self) -> float | None:
+        left = self.deadline()
+        if left is not None and left <= 0:
+            raise Spent("seconds")
+        return left
+
+    def try_all(
+        self,
+        program: dspy.Module,
+        ids: Sequence[int],
+        holder: int | str,
+        purse: limit,
+        share: float,
+        done: Callable[[int, Tried], None],
+    ) -> None:
+        """Run these examples; `done` hears of each as it ends, one at a time.
+
+        purse: the holder's own, from its first examples on. Raises Spent where the budget ends first, and Hopeless.
+        """
+        runner, lock, waiting = Runner(program, self.scorer, Metering.here()), Lock(), list(ids)
+        while waiting:
+            self._fund(holder, purse, len(waiting), share)
+            before, refused = purse.spent, list[int]()
+
+            def one(id: int) -> None:
+                tried = self._one(runner, id)
+                with lock:
+                    if tried is None:
+                        refused.append(id)  # noqa: B023  # runs within this turn of the loop
+                        return
+                    if tried.outcome.fatal:
+                        raise Hopeless(tried.outcome.error)
+                    self._ran += 1
+                    done(id, tried)
+                    self.on_example()
+
+            try:
+                with self._sharing(purse):
+                    in_threads(waiting, one, self.threads)
+            finally:
+                self.ledger.settle(holder, purse.spent)
+                self._learn(before, purse.spent)
+            waiting = refused
+
+    def _one(self, runner: Runner, id: int) -> Tried | None:
+        """None where a ceiling of the study did not let it come to its end."""
+        served = Served()
+        with dspy.context(search_saved=served):
+            outcome = runner.run(id, self.examples[id], str(id))
+        if served.refused or outcome.at == "limit":
+            return None
+        spent = outcome.spent
+        cost = {
+            "calls": float(spent.calls),
+            "tokens": float(spent.tokens),
+            "dollars": spent.cost + served.hits.cost,
+            "seconds": outcome.seconds,
+        }[self.cost]
+        return Tried(Result(outcome.score, cost, outcome.error), outcome)
+
+    @contextmanager
+    def _sharing(self, purse: limit) -> Iterator[None]:
+        """LM calls are paid from `purse`; those that the recording answers are not."""
+        if self.recording is None:
+            with purse:
+                yield
+            return
+        if purse.seconds is not None and purse.deadline is None:
+            with purse:
+                pass  # its time begins
+        before, self.recording.purse = self.recording.purse, purse
+        lm = dspy.settings.lm
+        try:
+            with dspy.context(lm=recorded(lm, self.recording)), limit(seconds=self._seconds()):
+                yield
+        finally:
+            self.recording.purse = before
+
+    def _fund(self, holder: int | str, purse: limit, examples: int, share: float) -> None:
+        """Raise the purse's ceilings by what these examples are likely to take. Spent where nothing is left."""
+        self._seconds()
+        if not self.ledger.ceilings:
+            return
+        each = self.per_example or {"calls": GUESS}
+        spent = purse.spent
+        have = {"calls": float(spent.calls), "tokens": float(spent.tokens), "cost": spent.cost}
+        more = {kind: ROOM * amount * examples for kind, amount in each.items() if amount}
+        granted = self.ledger.claim(holder, have, more, share)
+        if granted is None:
+            why = min(self.ledger.left(holder, share).items(), key=lambda pair: pair[1] - have[pair[0]])[0]
+            raise Spent(why)
+        for kind, amount in granted.items():
+            setattr(purse, kind, amount if kind == "cost" else int(amount))
+
+    def _learn(self, before: Usage, now: Usage) -> None:
+        """What an example takes on the average, by all that this worker has run."""
+        self._paid["calls"] += now.calls - before.calls
+        self._paid["tokens"] += now.tokens - before.tokens
+        self._paid["cost"] += now.cost - before.cost
+        if self._ran:
+            self.per_example = {kind: paid / self._ran for kind, paid in self._paid.items()}
+            self.per_example["calls"] = max(1.0, self.per_example["calls"])
+
+
+def recorded(lm: Any, recording: Recording) -> Any:
+    """`lm`, with its calls shared through the recording. ValueError for one whose calls cannot be."""
+    if not isinstance(lm, dspy.BaseLM) or isinstance(lm, RecordLM):
+        return lm
+    try:
+        return RecordLM(lm, recording)
+    except TypeError as error:
+        raise ValueError(f"lm={lm!r}: its calls cannot be shared between trials ({error}); give share=False") from error
+
+
+def with_shared_calls(program: dspy.Module, recording: Recording | None) -> dspy.Module:
+    """A copy whose own LMs, of predictors and of roles, go through the recording."""
+    copied: dspy.Module = deepcopy(program)
+    if recording is None:
+        return copied
+    for _, predictor in copied.named_predictors():
+        predictor.lm = recorded(predictor.lm, recording)
+    for _, inner in copied.named_sub_modules(type_=Program):
+        for name in (*(f"{role}_lm" for role in ROLES), "cheap_rate"):
+            if isinstance(found := getattr(inner, name, None), dspy.BaseLM):
+                setattr(inner, name, recorded(found, recording))
+    return copied
