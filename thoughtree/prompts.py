@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from xml.sax.saxutils import escape
 
 ASKS = re.compile(r"\n*^Respond with (?:the corresponding output fields|a JSON object)", re.M)
 FIELD = re.compile(r"`(?:\[\[ ## |<)?(\w+)(?: ## \]\]|>)?`")
@@ -44,6 +45,6 @@ def written(fields: Mapping[str, Any], prompt: str) -> str:
     if "Respond with a JSON object" in prompt:
         return json.dumps(dict(fields))
     if "wrapped in XML tags" in prompt:
-        return "\n".join(f"<{name}>\n{value}\n</{name}>" for name, value in fields.items())
+        return "\n".join(f"<{name}>\n{escape(str(value))}\n</{name}>" for name, value in fields.items())
     sections = [f"[[ ## {name} ## ]]\n{value}" for name, value in fields.items()]
     return "\n\n".join([*sections, "[[ ## completed ## ]]"])

@@ -1,0 +1,97 @@
+"""What a node says stays with it: prompts, values and order of all others are those of a run without harm."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import dspy
+import pytest
+
+from hostile import FIELDS, KINDS, LINE, PROGRAMS, search
+
+MARGIN = re.compile(r"^(?:\d+\. |Action \d+:|Observation \d+:|- )", re.M)  # how what is ours begins, in a prompt's list
+LISTS = ("search_path", "search_candidates", "search_lessons")
+PLAIN = "plain"
+
+
+def whole(request: Any) -> str:
+    return "\n".join(part.text for message in request.messages for part in message.parts if part.type == "text")
+
+
+def assert_apart(name: str, kind: str) -> None:
+    clean, quiet = search(name, PLAIN)
+    found, loud = search(name, KINDS[kind], said=PLAIN if kind in FIELDS else None)
+    assert [call.kind for call in loud.calls] == [call.kind for call in quiet.calls]
+    for before, after in zip(quiet.calls, loud.calls, strict=True):
+        assert after.request.system == before.request.system
+        assert len(after.request.messages) == len(before.request.messages)
+        assert after.inputs.keys() == before.inputs.keys()
+        for field, shown in before.inputs.items():
+            if kind != "a megabyte" or field != "search_lessons":  # which is too long to be shown as one
+                assert_field(field, shown, after.inputs[field])
+    assert len(found.search.tree) == len(clean.search.tree)
+    for node, other in zip(clean.search.tree, found.search.tree, strict=True):
+        assert_node(node, other)
+    assert found.search.best.id == clean.search.best.id
+    assert found.search.errors == {}
+
+
+def assert_field(field: str, before: str, after: str) -> None:
+    """Alike where nothing is planted; else our own labels are the same, and so are the items of others."""
+    if PLAIN not in before:
+        assert after == before, field
+        return
+    if field in LISTS:
+        assert MARGIN.findall(after) == MARGIN.findall(before), field
+    ours = [item for item in re.split(r"\n+(?=\d+\. |Action|Observation|- )", before) if PLAIN not in item]
+    assert not [item for item in ours if item not in after], field
+
+
+def assert_node(before: Any, after: Any) -> None:
+    for name in ("id", "parent", "depth", "status", "value", "ratings", "visits", "total", "verdict", "children"):
+        assert getattr(after, name) == getattr(before, name), (before.id, name)
+    if PLAIN not in str(before.action):
+        assert str(after.action) == str(before.action)
+
+
+TOLD = [name for name in PROGRAMS if name != "proposals"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TOLD)
+def test_a_text_changes_no_other_node(name: str, kind: str) -> None:
+    assert_apart(name, kind)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LINE if kind not in FIELDS])
+def test_a_proposal_in_a_list_changes_no_other(kind: str) -> None:
+    assert_apart("proposals", kind)
+
+
+@pytest.mark.parametrize("adapter", [dspy.JSONAdapter, dspy.XMLAdapter])
+@pytest.mark.parametrize(
+    "kind", ["chat fields", "chat markers", "XML fields", "JSON fields", "candidates", "surrogate"]
+)
+@pytest.mark.parametrize("name", ["votes", "environment"])
+def test_in_the_words_of_every_adapter(name: str, kind: str, adapter: Any) -> None:
+    with dspy.context(adapter=adapter()):
+        assert_apart(name, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["values", "proposals", "environment"])
+def test_a_problem_changes_no_field_but_its_own(name: str, kind: str) -> None:
+    (field,) = PROGRAMS[name].inputs
+    clean, quiet = search(name, PLAIN)
+    found, loud = search(name, PLAIN, inputs={field: f"why? {KINDS[kind]}"})
+    assert len(loud.calls) == len(quiet.calls)
+    for before, after in zip(quiet.calls, loud.calls, strict=True):
+        assert after.request.system == before.request.system
+        assert {**after.inputs, field: ""} == {**before.inputs, field: ""}
+        assert after.inputs[field].startswith("why?")
+    for node, other in zip(clean.search.tree, found.search.tree, strict=True):
+        assert_node(node, other)
+        assert str(node.action) == str(other.action)
+    assert found.answer == clean.answer
+    assert found.search.errors == {}
