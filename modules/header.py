@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from os.path import isdir
 from pathlib import Path
@@ -16,6 +19,8 @@ from pydantic import BaseModel, TypeAdapter
 from ..search import Codec, Journal, JournalError
 from ..search.journal import TELLING
 from .about import describe
+from .calls.redaction import redact
+from .calls.texts import changed
 from .own import FUNCTIONS
 from .plan import dump_scale
 from .roles import lms_of
@@ -25,19 +30,22 @@ if TYPE_CHECKING:
     from .session import Session
 
 ENDING = ".jsonl"
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object without words of its own: another in every process
 
 
-def journal(session: Session, given: Any) -> Journal:
+def journal(session: Session, given: Any, *, fsync: bool = False) -> Journal:
     """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a call."""
     if isinstance(given, Journal):
+        if fsync and not given.fsync:
+            raise ValueError(f"fsync=True: the Journal {given.path} says so itself: Journal(..., fsync=True)")
         if given.closed:  # by the call that it was given to before
             raise JournalError(f"journal {given.path} is closed: a Journal serves one call; give its path instead")
         return given
     path = Path(given)
-    head = header(session)
+    head = changed(header(session), lambda text: redact(text, session.secrets))  # a task's settings may hold a key
     if isdir(path) or str(given).endswith(("/", "\\")):
         path = path / (digest({name: value for name, value in head.items() if name not in TELLING}) + ENDING)
-    return Journal(path, head, codec=codec(session))
+    return Journal(path, head, codec=codec(session), fsync=fsync)
 
 
 def header(session: Session) -> dict[str, Any]:
@@ -47,18 +55,23 @@ def header(session: Session) -> dict[str, Any]:
     return {
         "program": type(program).__name__,
         "roles": {name: _role(predictor) for name, predictor in program.named_predictors()},
-        "controller": dump() if dump is not None else repr(plan.controller),
-        "rating": [plan.propose, plan.rate, dump_scale(plan.scale), plan.samples, plan.join, plan.near],
+        "signature": _signature(program.signature),
+        "controller": dump() if dump is not None else _words(plan.controller),
+        "propose": plan.propose,
+        "rating": {"rate": plan.rate, "scale": dump_scale(plan.scale), "samples": plan.samples, "join": plan.join}
+        | {"near": plan.near, "blend": plan.blend, "agreement": plan.agreement},
         "functions": {name: _name(getattr(program, name)) for name in FUNCTIONS},
         "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
-        "answer": [plan.answer, plan.first, plan.threshold],
+        "answer": {"answer": plan.answer, "first": plan.first, "threshold": plan.threshold},
         **({} if warmth == [None, None] else {"temperature": warmth}),
         **({} if plan.transition is None else {"transition": plan.transition}),
         **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
+        "retries": plan.retries,  # what fails for good hangs on it
         "seed": plan.seed,
         "task": describe(program.task),
         "inputs": digest({name: settled(value) for name, value in session.inputs.items()}),
-        "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")},
+        "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")}
+        | {"python": platform.python_version()},
     }
 
 
@@ -71,10 +84,13 @@ def _name(fn: Any) -> str | None:
 
 
 def _role(predictor: dspy.Predict) -> str:
-    signature: Any = predictor.signature
-    fields = {name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()}
     demos = [dict(demo) if isinstance(demo, dict) else demo.toDict() for demo in predictor.demos]
-    return digest([signature.instructions, fields, demos])
+    return digest([_signature(predictor.signature), settled(demos)])
+
+
+def _signature(signature: Any) -> str:
+    said = {name: [str(info.annotation), str(info.json_schema_extra)] for name, info in signature.fields.items()}
+    return digest([signature.instructions, ADDRESS.sub("", json.dumps(said))])
 
 
 def digest(value: Any) -> str:
@@ -85,13 +101,13 @@ def digest(value: Any) -> str:
 
 def codec(session: Session) -> Codec:
     """The task writes states; an output field is written by its type."""
-    task, fields = session.task, session.program.signature.output_fields
+    task, outputs = session.task, session.program.signature.output_fields
 
     def dump_fields(given: dict[str, Any]) -> dict[str, Any]:
         return {name: _json(value) for name, value in given.items()}
 
     def load_fields(given: dict[str, Any]) -> dict[str, Any]:
-        return {name: _typed(fields[name].annotation, value) for name, value in given.items() if name in fields}
+        return {name: _typed(outputs[name].annotation, value) for name, value in given.items() if name in outputs}
 
     return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
 
@@ -100,6 +116,8 @@ def settled(value: Any) -> Any:
     """`value` as JSON, the same in every process: a set has no order, and bytes need not be text."""
     if isinstance(value, BaseModel):
         value = value.model_dump()
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, set | frozenset):
         return sorted(digest(settled(item)) for item in value)
     if isinstance(value, Mapping):
@@ -109,8 +127,15 @@ def settled(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else _json(value)
 
 
+def _words(value: Any) -> str:
+    """What an object says of itself, without its address: if it says no more, then what it holds."""
+    said = str(value)
+    words = ADDRESS.sub("", said)
+    return words if words == said or not hasattr(value, "__dict__") else f"{words} {digest(settled(vars(value)))}"
+
+
 def _json(value: Any) -> Any:
-    return TypeAdapter(Any).dump_python(value, mode="json", fallback=str)
+    return TypeAdapter(Any).dump_python(value, mode="json", fallback=_words)
 
 
 def _typed(annotation: Any, value: Any) -> Any:

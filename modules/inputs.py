@@ -31,7 +31,7 @@ PER_CALL = (
     "retries",
     "history",
 )
-RUNTIME = ("journal", "on_event", "stop", "refused")
+RUNTIME = ("journal", "fsync", "on_event", "stop", "refused")
 
 
 def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:
@@ -44,6 +44,10 @@ def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[
         raise TypeError(f"stop={runtime['stop']!r}: must be a thoughtree.search.Stop")
     if not isinstance(runtime.get("journal"), str | PathLike | Journal | None):
         raise TypeError(f"journal={runtime['journal']!r}: must be the path of a file or a folder")
+    if not isinstance(runtime.get("fsync", False), bool):
+        raise TypeError(f"fsync={runtime['fsync']!r}: must be True or False")
+    if runtime.get("fsync") and runtime.get("journal") is None:
+        raise ValueError("fsync=True: there is no journal to force to the disk; give journal= as well")
     for name in config:
         if name not in PER_CALL:
             raise ValueError(f"config={{{name!r}: ...}}: {_near(name, (*PER_CALL, *RUNTIME))}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import dspy
 
-from ..search import Search, SearchStatus, Stop, adrive, drive
+from ..search import Ended, Journal, Search, SearchStatus, Stop, adrive, drive
 from ..search.protocol import (
     FREE,
     Answer,
@@ -50,6 +50,7 @@ from .pricing import refuse_unpriced, unpriced
 from .progress import OnEvent, Reporter
 from .reward import Reward
 from .sampling import refuses_temperature
+from .start import LATE, afirst_state, first_state
 from .trace import Trace, trace_wanted
 
 
@@ -63,6 +64,7 @@ class Session:
         inputs: dict[str, Any],
         *,
         journal: Any = None,
+        fsync: bool = False,
         on_event: OnEvent | None = None,
         stop: Stop | None = None,
         refused: Mapping[tuple[Hashable, str], str] | None = None,
@@ -88,11 +90,12 @@ class Session:
         self._per_prediction = adapter.calls_of(self._adapter)
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
         self._check_lms()
-        self.search = self._search()
+        self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program.predictors()) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event)
-        self.journal = header.journal(self, journal) if journal is not None else None
+        self.journal: Journal | None = None
+        self._journal_of, self._fsync = journal, fsync
 
     def _check_lms(self) -> None:
         """What would fail every call, or could not be held, is refused before the first."""
@@ -108,9 +111,19 @@ class Session:
         bound = [predictor.lm for predictor in self.program.predictors()]
         return [lm for lm in (*roles.lms_of(self.program).values(), *bound, dspy.settings.lm) if lm is not None]
 
-    def _search(self) -> Search[Any, Any]:
+    def _open(self, root: Any) -> None:
+        """The search from this state on, and its journal."""
+        if root is LATE:
+            self.search = self._search(None, begun=False)
+            self.search.stop(Ended.SECONDS)
+        else:
+            self.search = self._search(root)
+        if self._journal_of is not None:
+            self.journal = header.journal(self, self._journal_of, fsync=self._fsync)
+
+    def _search(self, root: Any, *, begun: bool = True) -> Search[Any, Any]:
+        """begun: whether there is a root to tell anything about."""
         task, plan, program = self.task, self.plan, self.program
-        root = stepping.given(task, "initial", task.initial(self.inputs))
         finisher, each = self.finisher, self._per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
         acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
@@ -144,12 +157,12 @@ class Session:
             retries={Propose: 1, Answer: 1, Step: 1, Rate: int(isinstance(program.rate, Judge))},
             reflect=program.reflect is not None,
             transient=max(1, plan.retries),  # what is asked without a refused setting is always asked again
-            root_key=stepping.hashable(task, task.key(root)),
+            root_key=stepping.hashable(task, task.key(root)) if begun else None,
             seed=plan.seed,
             sampled=plan.propose == "samples",
             first=plan.first == "answer",
             closing=finisher.needs_call if finisher.may_call else None,
-            solved=stepping.checks_goal(task) and stepping.solves(task, root),
+            solved=begun and stepping.checks_goal(task) and stepping.solves(task, root),
             describe=lambda error: describe(error, self.secrets),
         )
 
@@ -159,6 +172,7 @@ class Session:
         """With the thread driver."""
         try:
             refuse_coroutines(self.program)
+            self._open(first_state(self.task, self.inputs, self.deadline))
             result = drive(self.search, self._prepare, **self._driven())
         finally:
             self._close()
@@ -167,6 +181,7 @@ class Session:
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
         try:
+            self._open(await afirst_state(self.task, self.inputs, self.deadline))
             result = await adrive(self.search, self._aprepare, **self._driven())
         finally:
             self._close()

@@ -255,6 +255,17 @@ def test_text_needs_a_model():
     assert message.startswith("the rule-based stand-in plays game24 and blocksworld, and cannot reason about text: ")
 
 
+def test_a_folder_has_a_journal_a_call():
+    for puzzle in ("4 9 10 13", "4 6", "4 9 10 13"):
+        assert solve(puzzle, "--journal", "runs/", "--fsync").exit_code == 0
+    assert len(list(Path("runs").iterdir())) == 2
+    found = solve("4 6", "--fsync")
+    assert (found.exit_code, found.stderr.splitlines()[-1]) == (
+        2,
+        "thoughtree: --fsync: there is no journal to force to the disk; give --journal as well",
+    )
+
+
 def test_a_journal_that_cannot_be_written_or_read():
     Path("file").write_text("no journal\n")
     found = solve("4 6", "--journal", "file/below.jsonl")

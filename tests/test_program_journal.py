@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import dspy
 import pytest
@@ -10,6 +15,7 @@ import pytest
 from engines import Engine
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
 from thoughtree import DFS, Beam, BestFirst, Game24, TreeOfThoughts
+from thoughtree.modules.header import settled
 from thoughtree.search import Journal, JournalError
 
 
@@ -133,6 +139,13 @@ def test_a_larger_budget_goes_on_where_a_smaller_one_ended(driver, tmp_path):
     ("other", "config", "inputs", "names"),
     [
         (solver, {"seed": 1}, {"numbers": PUZZLE}, "seed"),
+        (solver, {"retries": 0}, {"numbers": PUZZLE}, "retries"),
+        (solver, {"blend": 0.25}, {"numbers": PUZZLE}, "rating"),
+        (solver, {"controller": Beam(width=3)}, {"numbers": PUZZLE}, "controller"),
+        (lambda: TreeOfThoughts("numbers -> answer: list[str]", task=Game24(), controller=Beam(width=2)), {},
+         {"numbers": PUZZLE}, "signature"),
+        (lambda: solver(propose="moves"), {}, {"numbers": PUZZLE}, "propose"),
+        (lambda: solver(first="answer"), {}, {"numbers": PUZZLE}, "answer"),
         (solver, {"controller": DFS()}, {"numbers": PUZZLE}, "controller"),
         (solver, {}, {"numbers": "1 2 3 4"}, "inputs"),
         (solver, {"samples": 2}, {"numbers": PUZZLE}, "rating"),
@@ -161,6 +174,93 @@ def test_other_demos_are_another_search(tmp_path):
     program.rate.predict.demos = [dspy.Example(numbers="1", search_state="1", thought_rating="sure")]
     with pytest.raises(JournalError, match="roles: "):
         call(program, engine(), numbers=PUZZLE, config={"journal": path})
+
+
+def test_what_differs_is_said_and_nothing_else(tmp_path):
+    path = tmp_path / "run.jsonl"
+    call(solver(), engine(), numbers=PUZZLE, config={"journal": path})
+    with pytest.raises(JournalError) as caught:
+        call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "seed": 1, "retries": 3, "budget": 7})
+    assert "by its header (retries: 2 there, 3 now; seed: 0 there, 1 now); give this run" in str(caught.value)
+
+
+class Marked:
+    """An input without words of its own, but for its address."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+
+@dataclass
+class Tagged:
+    tags: set[str]
+    of: object
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import dspy
+from thoughtree import DFS, LATS, RAP, Beam, Blocksworld, Game24, TreeOfThoughts
+from thoughtree.modules.header import header, settled
+from test_lats import Runner
+from test_rap import GOAL, START
+from test_program_journal import Marked, Tagged
+from engines import Engine, lm
+
+odd = {"marked": Marked(1), "tagged": Tagged({"a", "b", "c", "d"}, Marked({"x", "y", "z"})), "of": len}
+programs = [
+    (TreeOfThoughts(task=Game24(), controller=Beam()), {"numbers": "4 9 10 13"}),
+    (TreeOfThoughts("a: dict, b: set[str] -> c: list[int]", rate="vote", samples=2), {"a": odd, "b": set("abcdef")}),
+    (TreeOfThoughts("a -> b", propose=lambda inputs, node, n: [], value_fn=lambda inputs, path: 1.0), {"a": "q"}),
+    (LATS(env=Runner()), {"task": "t"}),
+    (RAP(task=Blocksworld()), {"initial": START, "goal": GOAL}),
+]
+programs[1][0].rate.predict.demos = [dspy.Example(a={"x", "y", "z"}, thought_rating="sure")]
+with dspy.context(lm=lm(Engine(print))):
+    for program, inputs in programs:
+        print(header(program._session((), inputs)))
+"""
+
+
+def test_a_header_is_the_same_in_every_process():
+    """Sets have another order there, and objects another address."""
+    folder = str(Path(__file__).parent)
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, folder],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert len(told[0].splitlines()) == 5
+
+
+def test_other_contents_are_another_input():
+    assert settled(Marked(1)) != settled(Marked(2))
+    assert settled(Tagged({"a"}, 1)) != settled(Tagged({"b"}, 1))
+
+
+def test_fsync_is_a_setting_of_a_call(tmp_path, monkeypatch):
+    """Each line is forced to the disk, and the name of a new file; without it, nothing is."""
+    forced = []
+    monkeypatch.setattr(os, "fsync", lambda file: forced.append(os.readlink(f"/proc/self/fd/{file}")))
+    path = tmp_path / "run.jsonl"
+    call(solver(), engine(), numbers=PUZZLE, config={"journal": tmp_path / "other.jsonl"})
+    assert forced == []
+    call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "fsync": True})
+    assert forced == [str(path), str(tmp_path), *[str(path)] * (len(path.read_bytes().splitlines()) - 1)]
+    with pytest.raises(ValueError, match="fsync=True: there is no journal"):
+        call(solver(), engine(), numbers=PUZZLE, config={"fsync": True})
+    with pytest.raises(TypeError, match="fsync=1: must be True or False"):
+        call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "fsync": 1})
+    with pytest.raises(ValueError, match=r"says so itself: Journal\(\.\.\., fsync=True\)"):
+        call(solver(), engine(), numbers=PUZZLE, config={"journal": Journal(tmp_path / "3", {}), "fsync": True})
 
 
 def test_a_folder_has_a_file_a_call(tmp_path):
@@ -223,6 +323,22 @@ def test_no_key_gets_into_the_file(driver, tmp_path, monkeypatch):
     assert "POST failed" in told[0]
     assert "onnect" in found.search.first_error  # refused
     assert not [secret for secret in PLANTED.values() if any(secret in text for text in told)]
+
+
+def test_no_key_gets_into_the_header(tmp_path, monkeypatch):
+    """A task's settings are told in it, and one of them may be a key."""
+    monkeypatch.setenv("SOME_API_KEY", PLANTED["env"])
+
+    class Keyed(Game24):
+        def config(self):
+            return super().config() | {"api_key": "looks like none", "note": PLANTED["env"], "by": PLANTED["key"]}
+
+    path = tmp_path / "run.jsonl"
+    for _ in range(2):
+        call(TreeOfThoughts(task=Keyed(), controller=Beam(width=2)), engine(), numbers=PUZZLE, config={"journal": path})
+    (told,) = (json.loads(line)["task"] for line in path.read_text().splitlines()[:1])
+    assert told.count("[redacted]") == 3
+    assert not [secret for secret in (*PLANTED.values(), "looks") if secret in path.read_text()]
 
 
 def test_a_journal_holds_what_was_asked_and_said(tmp_path):

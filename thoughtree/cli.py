@@ -120,9 +120,11 @@ def _show(result: SearchResult[Any, Any], options: Options) -> None:
 
 
 def _searched(options: Options, program: Program, inputs: dict[str, Any], lm: Any) -> SearchPrediction:
+    if options.fsync and options.journal is None:
+        raise Mistake("--fsync: there is no journal to force to the disk; give --journal as well")
     stop = Stop()
     live = LiveLine(sys.stderr, stop) if sys.stderr.isatty() and not options.quiet else None
-    given = {"stop": stop, "on_event": live, "journal": options.journal}
+    given = {"stop": stop, "on_event": live, "journal": options.journal, "fsync": options.fsync}
 
     def run() -> SearchPrediction:
         return cast("SearchPrediction", program(**inputs, config=given))

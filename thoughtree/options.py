@@ -133,13 +133,17 @@ class Options:
     concurrency: Annotated[int | None, _option(SEARCH, "Calls in flight. Default: 8.", metavar="N", min=1)] = None
     seed: Annotated[int | None, _option(SEARCH, "For ties and sampling. Default: 0.", metavar="N")] = None
     journal: Annotated[
-        Path | None,
+        str | None,
         _option(
             SEARCH,
-            "Write each reply here; an interrupted run that is repeated goes on from it.",
-            metavar="FILE",
+            "Write each reply here; a run that was killed and is repeated goes on from it. A folder, or a name that "
+            "ends in /, gets a file a call.",
+            metavar="FILE|FOLDER",
         ),
     ] = None
+    fsync: Annotated[
+        bool, _option(SEARCH, "Force each line of the journal to the disk: it survives a power cut too.", "--fsync")
+    ] = False
 
     # Controller
     width: Annotated[str | None, _count("--width", "beam: states kept per level.")] = None
