@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dspy._vendor.lm15.serde import request_to_dict
@@ -20,7 +20,7 @@ from dspy.lm15 import LM15Error
 
 from ..calls.redaction import redact, secrets_of
 from .errors import RecordingError
-from .hidden import without_secrets
+from .hidden import is_secret, without_secrets
 
 _BETWEEN = "\n\0\n"
 LONG = 512  # characters of base64 that are worth keeping; media are shown by their digest
@@ -66,17 +66,18 @@ def asked_of(lm: Any, call: Any) -> Asked:
 
 
 def _request(call: Any) -> dict[str, Any]:
+    bare = {name: value for name, value in call.legacy.items() if name in LEGACY or not is_secret(name)}
     try:
-        request: dict[str, Any] = request_to_dict(_canonical(call))
+        request: dict[str, Any] = request_to_dict(_canonical(replace(call, legacy=bare)))
     except (LM15Error, TypeError, ValueError):  # what only LiteLLM can send has no canonical form
-        settings = {name: value for name, value in call.legacy.items() if name not in (*LEGACY, "rollout_id", "n")}
+        settings = {name: value for name, value in bare.items() if name not in (*LEGACY, "rollout_id", "n")}
         request = without_secrets({name: value for name, value in settings.items() if value is not None})
-        return request | {name: _transform_value(call.legacy[name]) for name in LEGACY if call.legacy.get(name)}
-    config = request.get("config", {})
+        return request | {name: _transform_value(bare[name]) for name in LEGACY if bare.get(name)}
+    config = request.pop("config", {})
     config.pop("cache", None)  # it changes what a reply costs, and not what it says
-    if "extensions" in config:
-        config["extensions"] = without_secrets(config["extensions"])
-    return request
+    extensions = without_secrets(config.pop("extensions", {}))
+    config |= {"extensions": extensions} if extensions else {}
+    return request | ({"config": config} if config else {})
 
 
 def _digested(value: Any) -> Any:
