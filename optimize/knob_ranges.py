@@ -136,6 +136,8 @@ def _of_controller(program: Program) -> Iterator[tuple[Dimension, bool]]:
             if not field.metadata:
                 continue
             found = _dimension(f"controller.{field.name}", getattr(made, field.name), field, type(made), rating)
+            if field.metadata["of"] == "value" and isinstance(plan.scale, Verdicts) and plan.rate in ONE_BY_ONE:
+                found = _between_verdicts(found, plan.scale, rating)
             usual = found.ranged and field.metadata["of"] != "speed"
             declared.setdefault(field.name, []).append((kind, found, usual))
     for alike in declared.values():
@@ -159,6 +161,13 @@ def _takes(kind: Any, name: str, value: Any) -> bool:
     """Whether this kind has such a knob. What only another kind can be without, it has its own default for."""
     hints = get_type_hints(kind)
     return name in hints and (value is not None or type(None) in get_args(hints[name]))
+
+
+def _between_verdicts(dimension: Dimension, scale: Verdicts, rating: Rating) -> Dimension:
+    """A threshold on a scale of words: it matters only which of them reach it, and None is its own choice."""
+    values = (None, *sorted({value * rating.scale for value in scale.values.values()}))
+    own = () if dimension.default in values else (dimension.default,)
+    return replace(dimension, choices=(*own, *values), low=None, high=None, optional=False)
 
 
 # ---- the budget

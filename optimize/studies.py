@@ -38,6 +38,7 @@ def quiet() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+            warnings.filterwarnings("ignore", message="(PedAnova|Some regimes for parameter)")
             yield
     finally:
         optuna.logging.set_verbosity(before)
@@ -95,6 +96,9 @@ def opened(
     if len(study.directions) != len(directions):
         raise StudyError(f"study {study.study_name!r} has {len(study.directions)} objectives, not {len(directions)}")
     # A sampler that is seeded alike on every start would propose its first points again.
+    if not two:
+        needs("scipy")  # or the pruner would fail, in the middle of things
+        study.pruner = optuna.pruners.WilcoxonPruner(p_threshold=0.1, n_startup_steps=4)
     study.sampler = sampler if sampler is not None else _tpe(seed, len(study.get_trials(deepcopy=False)))
     return study
 

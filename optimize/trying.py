@@ -70,6 +70,11 @@ class Trier:
         if self.cost not in get_args(Cost):
             raise ValueError(f"cost={self.cost!r}: must be one of {', '.join(map(repr, get_args(Cost)))}")
 
+    @property
+    def paid_calls(self) -> int:
+        """What this process has paid."""
+        return int(self._paid["calls"])
+
     def purse(self) -> limit:
         """A limit that nothing has been spent of, for `tries` of one holder."""
         return limit(seconds=self._seconds())

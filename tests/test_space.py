@@ -41,7 +41,9 @@ def test_ranges_are_those_beside_the_defaults():
     assert space["samples"] == Dimension(name="samples", default=1, low=1, high=5, whole=True)
     assert space["rate"].choices == ("value", "siblings", "vote", "pairs")
     assert space["scale"].choices == ("verdict", "unit", "anchored")
-    assert (space["controller.min_score"].low, space["controller.min_score"].high) == (0.001, 20.0)
+    assert space["controller.min_score"].choices == (None, 0.001, 1.0, 20.0)  # which words reach it
+    in_numbers = space_of(game(scale="anchored", samples=2))["controller.min_score"]
+    assert (in_numbers.low, in_numbers.high, in_numbers.optional) == (0.0, 20.0, True)
     assert space["temperature"].optional
 
 

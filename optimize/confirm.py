@@ -1,0 +1,133 @@
+"""The end of a study: the best few settings once more, on examples that none of them was chosen by.
+
+The luckiest of many noisy scores is not the best setting's. So the fresh examples are cut in two; what is chosen with
+the help of one half is judged by the other, and both judgements together are the figure that is reported
+(cross-fitting: Chernozhukov et al. 2018, doi 10.1111/ectj.12097).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .front import Point, picked
+from .intervals import CONFIDENCE, Interval, bootstrap, interval
+from .paired import Difference
+from .race import Pick, Results
+
+STUDENT = -1  # the number of the program as it was given
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a setting is chosen. limit: the cost above which none is."""
+
+    pick: Pick
+    tolerance: float
+    limit: float | None = None
+
+    def choose(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> int | None:
+        """One of the candidates, by its results on these examples; None where none has any."""
+        points: dict[int, Point] = {}
+        for number, results in candidates.items():
+            score, cost = results.score(ids), results.cost(ids)
+            if score is not None and cost is not None:
+                points[number] = Point(score, cost)
+        within = {n: point for n, point in points.items() if self.limit is None or point.cost <= self.limit}
+        if within:
+            return picked(within, self.pick, self.tolerance)
+        return min(points, key=lambda n: points[n].cost) if points else None
+
+    def few(self, candidates: Mapping[int, Results], ids: Sequence[int], most: int) -> list[int]:
+        """The first choices, one after the other."""
+        left, found = dict(candidates), list[int]()
+        while left and len(found) < most and (number := self.choose(left, ids)) is not None:
+            found.append(number)
+            del left[number]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One setting on the fresh examples. score: a mean; None without any. cost: the mean an example."""
+
+    n: int
+    score: float | None
+    interval: Interval | None
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Tuned against default on fresh examples.
+
+    winner: the setting that is taken, by its number; STUDENT: the program as it was. tuned: its figure there, and
+    default's. difference: in score, in percentage points, by examples that the choice did not see. saving: the mean
+    cost saved an example, with its interval. better: higher in score beyond doubt; cheaper: lower in cost beyond doubt,
+    and not lower in score, as far as these examples can tell.
+    """
+
+    winner: int
+    tuned: Figure
+    default: Figure
+    difference: Difference | None
+    saving: float | None
+    saving_interval: Interval | None
+    better: bool
+    cheaper: bool
+
+    @property
+    def improved(self) -> bool:
+        return self.better or self.cheaper
+
+
+def judge(
+    candidates: Mapping[int, Results], raced: Sequence[int], fresh: Sequence[int], rule: Rule, default: int
+) -> Verdict:
+    """candidates: settings with results on the raced and, as far as they were run again, the fresh examples.
+
+    default: the number of what all are compared with.
+    """
+    halves = fresh[::2], fresh[1::2]
+    gains: list[tuple[float, float]] = []
+    savings: list[float] = []
+    left_out = 0
+    for half, other in (halves, halves[::-1]):
+        chosen = rule.choose(candidates, [*raced, *half])
+        if chosen is None:
+            continue
+        for id in other:
+            mine, theirs = (candidates[n].by_example.get(id) for n in (chosen, default))
+            if mine is None or theirs is None or mine.score is None or theirs.score is None:
+                left_out += 1
+                continue
+            gains.append((mine.score, theirs.score))
+            savings.append(theirs.cost - mine.cost)
+    winner = rule.choose(candidates, [*raced, *fresh])
+    winner = default if winner is None else winner
+    difference = Difference.of(gains, left_out=left_out) if gains else None
+    saved = bootstrap(savings)
+    better = difference is not None and difference.clear and difference.difference > 0
+    cheaper = saved is not None and saved[0] > 0 and difference is not None and _no_worse(difference, rule.tolerance)
+    return Verdict(
+        winner=winner,
+        tuned=figure(candidates[winner], fresh),
+        default=figure(candidates[default], fresh),
+        difference=difference,
+        saving=sum(savings) / len(savings) if savings else None,
+        saving_interval=saved,
+        better=better,
+        cheaper=cheaper,
+    )
+
+
+def _no_worse(difference: Difference, tolerance: float) -> bool:
+    """Not lower by more than is none, and not beyond doubt lower at all."""
+    clearly_lower = difference.clear and difference.difference < 0
+    return not clearly_lower and difference.difference >= -100 * tolerance
+
+
+def figure(results: Results, ids: Sequence[int]) -> Figure:
+    scores = [results.by_example[id].score or 0.0 for id in results.scored(ids)]
+    found = interval(scores, confidence=CONFIDENCE) if scores else None
+    return Figure(len(scores), results.score(ids), found, results.cost(ids))

@@ -1,0 +1,213 @@
+"""One process at work on a study: it takes a setting, races it over the examples, and tells the study."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import dspy
+
+from . import studies, trials
+from .extra import needs
+from .intervals import binary
+from .race import Race, Results, rungs
+from .space import Space, settled
+from .trials import Setting, key_of
+from .trying import Spent, Tried, Trier, with_shared_calls
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.trial import FrozenTrial, Trial
+
+logger = logging.getLogger(__name__)
+
+AGAIN = 20  # settings in a row that are no new ones, after which the space is taken to be used up
+RETRIES = 3  # of a trial whose worker was lost
+BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
+
+
+@dataclass(slots=True)
+class Worker:
+    """student: the program that settings are made of. order: the race's examples, shuffled, the same everywhere.
+
+    cap: trials of the study, over all its workers. share: of the budget, that the race may take. limit: the cost above
+    which a setting is no good; None: cost is an objective, or nothing. first: examples before the first comparison.
+    """
+
+    study: optuna.Study
+    space: Space
+    student: dspy.Module
+    trier: Trier
+    order: Sequence[int]
+    race: Race
+    cap: int
+    share: float
+    limit: float | None = None
+    first: int = 8
+    seed: int = 0
+    stopped: str | None = None
+    _alike: int = field(default=0)
+
+    def work(self) -> str:
+        """Try settings until there is a reason to end, and give it."""
+        while self.stopped is None:
+            trial = self._next()
+            if trial is not None:
+                self._race(*trial)
+        return self.stopped
+
+    # ---- the next setting
+
+    def _next(self) -> tuple[Trial, dict[str, Any]] | None:
+        """A trial and its values; None: look again, or end if `stopped` says why."""
+        self._take_over_lost()
+        found = self.study.get_trials(deepcopy=False)
+        if not found:
+            # What there is comes first. Two workers that both see nothing ask for it twice, and one is told so.
+            self.study.enqueue_trial(self.space.params(self.space.defaults()))
+        if sum(map(_counts, found)) >= self.cap:
+            self.stopped = "trials"
+            return None
+        if self._alike >= AGAIN:
+            self.stopped = "nothing new"
+            return None
+        trial = self._ask()
+        values = self.space.suggest(trial)
+        trial.set_user_attr("worker", studies.me())
+        trial.set_user_attr("values", values)
+        trial.set_user_attr("key", key_of(values))
+        return None if self._withdrawn(trial, key_of(values)) else (trial, values)
+
+    def _ask(self) -> Trial:
+        if self._alike < 2:
+            return self.study.ask()
+        optuna = needs("optuna")
+        before = self.study.sampler
+        try:  # a model of what is good keeps coming back to it
+            self.study.sampler = optuna.samplers.RandomSampler(
+                seed=self.seed + len(self.study.get_trials(deepcopy=False))
+            )
+            return self.study.ask()
+        finally:
+            self.study.sampler = before
+
+    def _withdrawn(self, trial: Trial, key: str) -> bool:
+        """Whether this trial is not to be run: one too many, or the same as an earlier one."""
+        earlier = [t for t in self.study.get_trials(deepcopy=False) if t.number < trial.number and _counts(t)]
+        if len(earlier) >= self.cap:
+            trial.set_user_attr(OVER, True)
+            self._fail(trial)
+            self.stopped = "trials"
+            return True
+        same = next((t.number for t in earlier if t.user_attrs.get("key") == key), None)
+        if same is not None:
+            self._alike += 1
+            trial.set_user_attr(SAME, same)
+            self._fail(trial)
+            return True
+        self._alike = 0
+        return False
+
+    def _take_over_lost(self) -> None:
+        """Trials whose process is gone are failed, and asked for again."""
+        optuna = needs("optuna")
+        running = optuna.trial.TrialState.RUNNING
+        for trial in self.study.get_trials(deepcopy=False, states=(running,)):
+            if not studies.lost(trial):
+                continue
+            try:
+                self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+            except (ValueError, optuna.exceptions.UpdateFinishedTrialError):
+                continue  # another worker was faster
+            tried = trial.user_attrs.get("retry", 0) + 1
+            if trial.params and tried <= RETRIES:
+                self.study.enqueue_trial(trial.params, user_attrs={"retry": tried, "retry_of": trial.number})
+
+    def _fail(self, trial: Trial) -> None:
+        self.study.tell(trial, state=needs("optuna").trial.TrialState.FAIL)
+
+    # ---- one setting
+
+    def _race(self, trial: Trial, values: dict[str, Any]) -> None:
+        setting = Setting(trial.number, values)
+        try:
+            program = with_shared_calls(settled(self.student, values), self.trier.recording)
+        except (ValueError, TypeError) as error:
+            setting.error = str(error)
+            trial.set_user_attr("error", setting.error)
+            self._fail(trial)
+            self._alike += 1
+            return
+        try:
+            self._climb(trial, setting, program)
+        except Spent as spent:
+            self.stopped = spent.why
+        except BaseException:
+            trials.write(trial, setting)
+            self._fail(trial)
+            raise
+        trials.write(trial, setting)
+        self._tell(trial, setting)
+
+    def _climb(self, trial: Trial, setting: Setting, program: dspy.Module) -> None:
+        purse = self.trier.purse()
+        self.trier.on_example = lambda: studies.sign(trial)
+        default = trial.number == 0
+
+        def done(id: int, tried: Tried) -> None:
+            setting.results.by_example[id] = tried.result
+            if not self.race.two and tried.result.score is not None:
+                trial.report(tried.result.score, step=id)
+
+        for size in rungs(len(self.order), self.first):
+            ids = self.order[:size]
+            new = [id for id in ids if id not in setting.results.by_example]
+            self.trier.try_all(program, new, trial.number, purse, self.share, done)
+            trials.write(trial, setting)
+            if default or size == len(self.order):
+                continue  # the one that all others are measured against runs to its end
+            if not setting.results.scored(ids):
+                setting.error = next(r.error for r in setting.results.by_example.values())
+                trial.set_user_attr("error", setting.error)
+                return
+            setting.beaten_by = self._beaten_by(trial, setting, ids)
+            if setting.beaten_by is not None:
+                trial.set_user_attr(BEATEN, setting.beaten_by)
+                return
+
+    def _beaten_by(self, trial: Trial, setting: Setting, ids: Sequence[int]) -> int | None:
+        """By the race's rule; where one score alone counts, and it is a matter of degree, by Wilcoxon's test.
+
+        That test compares with the best setting so far, and has nothing to say of ties, which scores of 0 and 1 are.
+        """
+        others = self._others(trial.number)
+        scores = [r.score for r in setting.results.by_example.values() if r.score is not None]
+        if self.race.two or binary(scores):
+            return self.race.beaten_by(setting.results, others, ids)
+        return self.study.best_trial.number if others and trial.should_prune() else None
+
+    def _others(self, number: int) -> dict[int, Results]:
+        """Of the other settings, those within the cost limit."""
+        found = {s.number: s.results for s in trials.settings(self.study) if s.number != number}
+        if self.limit is None:
+            return found
+        return {n: r for n, r in found.items() if (r.cost() or 0.0) <= self.limit}
+
+    def _tell(self, trial: Trial, setting: Setting) -> None:
+        """The means over the examples that it was tried on; of one that was left early over the fewer."""
+        score, cost = setting.results.score(), setting.results.cost()
+        if score is None or cost is None:
+            self._fail(trial)
+            return
+        trial.set_user_attr("examples", len(setting.results.by_example))
+        trial.set_user_attr("cost", cost)
+        if self.limit is not None:
+            trial.set_constraint("cost", cost - self.limit)
+        self.study.tell(trial, [score, cost] if self.race.two else score)
+
+
+def _counts(trial: FrozenTrial) -> bool:
+    """Whether it is one of the study's trials: not a withdrawn one, nor one that waits to be asked for."""
+    return trial.state.name not in ("FAIL", "WAITING")
