@@ -47,6 +47,7 @@ class LinesFile:
             raise RecordingError(f"recording {path}: cannot be opened for {to}: {error}") from error
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             os.close(self._file)
+            del self._file
             raise RecordingError(f"recording {path}: not a regular file; give the path of one, new or a recording")
 
     def __del__(self) -> None:

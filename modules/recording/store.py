@@ -166,10 +166,8 @@ class Recording:
             raise self._wrong(place, str(error)) from error
 
     def _wrong(self, place: int, problem: str) -> RecordingError:
-        return RecordingError(
-            f"recording {self.path}, line {self.number(place)}: {problem}; "
-            "take that line out, or record into another file"
-        )
+        mend = "take that line out, or record into another file" if place else "give the path of another file"
+        return RecordingError(f"recording {self.path}, line {self.number(place)}: {problem}; {mend}")
 
     def _refuse_foreign(self) -> None:
         """A file without a whole line: a header that was torn as it was written, or something else."""
