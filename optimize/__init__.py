@@ -6,33 +6,42 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
+    from .examples import load_examples
     from .intervals import mcnemar, wilson
+    from .log import LogError
     from .metrics import ExactMatch, Solved, exact_match, solved
     from .paired import Difference
+    from .rows import DataError
 
 _FILES = {
+    "DataError": "rows",
     "Difference": "paired",
     "Evaluate": "evaluate",
     "EvaluationInterrupted": "evaluation",
     "EvaluationResult": "evaluation",
     "EvaluationStopped": "evaluation",
     "ExactMatch": "metrics",
+    "LogError": "log",
     "Solved": "metrics",
     "exact_match": "metrics",
+    "load_examples": "examples",
     "mcnemar": "intervals",
     "solved": "metrics",
     "wilson": "intervals",
 }
 
 __all__ = [
+    "DataError",
     "Difference",
     "Evaluate",
     "EvaluationInterrupted",
     "EvaluationResult",
     "EvaluationStopped",
     "ExactMatch",
+    "LogError",
     "Solved",
     "exact_match",
+    "load_examples",
     "mcnemar",
     "solved",
     "wilson",
