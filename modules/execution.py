@@ -60,6 +60,7 @@ def execute(
     budget: Budget | int | Mapping[str, Any] | None = None,
     max_steps: int = 50,
     replans: int = 10,
+    deterministic: bool = False,
 ) -> Execution:
     """Plan with `program`, act in `environment`, and plan again from what was observed where it is not the prediction.
 
@@ -69,10 +70,12 @@ def execute(
         Observed states are in the form of the program's task.
     budget: calls, tokens, cost and seconds of all plans together. max_steps: steps tried, refused ones included.
     replans: plans after the first one. A step that was refused is not planned from that state again.
+    deterministic: the world does the same every time, so what a step was seen to do is known from then on, whatever the
+        world model says of it, and costs no call. Where things may slip, leave it False.
 
     A step whose environment does not work ends it, with the fault in `why`; one that may pass is tried three times.
     """
-    begun = _Begun(program, environment, inputs, budget, max_steps, replans)
+    begun = _Begun(program, environment, inputs, budget, max_steps, replans, deterministic)
     with begun.account():
         while (asked := begun.next()) is not None:
             begun.told = begun.answer(asked)
@@ -87,12 +90,13 @@ async def aexecute(
     budget: Budget | int | Mapping[str, Any] | None = None,
     max_steps: int = 50,
     replans: int = 10,
+    deterministic: bool = False,
 ) -> Execution:
     """`execute` on the running loop: plans are awaited, and so are steps, of an environment that has `astep`.
 
     Any other's steps are made in a thread, one at a time. Cancelled, it stops; a step in a thread ends by itself.
     """
-    begun = _Begun(program, environment, inputs, budget, max_steps, replans)
+    begun = _Begun(program, environment, inputs, budget, max_steps, replans, deterministic)
     with begun.account():
         while (asked := begun.next()) is not None:
             begun.told = await begun.aanswer(asked)
@@ -103,11 +107,20 @@ class _Begun:
     """What both drivers share: the routine, what it was last told, and its account."""
 
     def __init__(
-        self, program: Program, environment: Any, inputs: Mapping[str, Any], budget: Any, max_steps: int, replans: int
+        self,
+        program: Program,
+        environment: Any,
+        inputs: Mapping[str, Any],
+        budget: Any,
+        max_steps: int,
+        replans: int,
+        deterministic: bool,
     ) -> None:
         for name, value, least in (("max_steps", max_steps, 1), ("replans", replans, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
+        if not isinstance(deterministic, bool):
+            raise ValueError(f"deterministic={deterministic!r}: must be True or False")
         if not callable(getattr(program.task, "inputs_at", None)):
             raise TypeError(
                 f"program: its task {type(program.task).__name__} cannot say what is left to do from a state; "
@@ -115,7 +128,7 @@ class _Begun:
             )
         self.program, self.world = program, World.of(environment)
         self.purse = _purse(Budget.of(budget))
-        self.run = Replanning(program, dict(inputs), max_steps, replans)
+        self.run = Replanning(program, dict(inputs), max_steps, replans, deterministic)
         self.routine = self.run.routine()
         self.told: Any = None
         self.why: str | None = None

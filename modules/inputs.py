@@ -31,7 +31,7 @@ PER_CALL = (
     "retries",
     "history",
 )
-RUNTIME = ("journal", "fsync", "on_event", "stop", "refused")
+RUNTIME = ("journal", "fsync", "on_event", "stop", "refused", "observed")
 
 
 def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -43,7 +43,7 @@ from .propose import proposed
 from .rate import Rate as RateRole
 from .sampling import chosen, more_room, sampling
 from .shown import NodeView, agreement, view
-from .world import checked, true_step
+from .world import checked, landed, true_step
 
 
 class Jobs:
@@ -64,6 +64,7 @@ class Jobs:
         self.refused: set[str] = set()  # models that take no temperature
         self.without_probabilities: set[str] = set()  # models that refused to tell the probabilities of tokens
         self._gives: dict[int, bool] = {}  # whether to ask an LM for them, by its id
+        self.observed: dict[tuple[Hashable, str], Any] = {}  # states that are known, where a world model predicts
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
         self.own = OwnJobs(gated, per_prediction)
@@ -224,6 +225,9 @@ class Jobs:
             acall = (lambda: task.aobserve(state, action)) if task.has("astep") else None
             return Job(lambda: task.observe(state, action), acall, lambda made: made, task.calls)
         if self.program.world is not None:
+            known = self.observed.get((self.task.key(state), self.task.show(action))) if self.observed else None
+            if known is not None:
+                return Reply(landed(self.task, self.task.predicted(state, action, known.facts)), FREE, by_code=True)
             return self._predicted(request, attempt, state, action)
         if self.plan.transition == "replace":
             return Reply(true_step(self.task, state, action), FREE, by_code=True)

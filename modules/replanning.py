@@ -56,20 +56,27 @@ class Act:
 
 
 Asked: TypeAlias = Start | MakePlan | Act
+Move: TypeAlias = tuple[Hashable | None, str]  # the key of a state, and an action's text
 
 
 @dataclass(slots=True)
 class Replanning:
-    """One execution. state: the last one observed. refused: rules, by the key of the state and the action's text."""
+    """One execution.
+
+    deterministic: whether the world does the same every time. state: the last one observed. refused: the rules that
+    forbid a move. observed: where moves were seen to lead.
+    """
 
     program: Any
     inputs: dict[str, Any]
     max_steps: int
     replans: int
+    deterministic: bool = False
     state: Any = None
     steps: list[ExecutedStep] = field(default_factory=list[ExecutedStep])
     plans: list[SearchPrediction] = field(default_factory=list[SearchPrediction])
-    refused: dict[tuple[Hashable, str], str] = field(default_factory=dict[tuple[Hashable, str], str])
+    refused: dict[Move, str] = field(default_factory=dict[Move, str])
+    observed: dict[Move, Any] = field(default_factory=dict[Move, Any])
 
     def routine(self) -> Generator[Asked, Any, str | None]:
         """Until the goal is reached: None, else why it was given up. Raises Refusal when the budget is used up."""
@@ -104,7 +111,8 @@ class Replanning:
         if self.plans:
             inputs = program.task.inputs_at(self.state, self.inputs)
         seed = program.plan.seed + len(self.plans)
-        return MakePlan(inputs, {"seed": seed, "on_failure": "best", "refused": dict(self.refused)})
+        known = {"refused": dict(self.refused), "observed": dict(self.observed) if self.deterministic else {}}
+        return MakePlan(inputs, {"seed": seed, "on_failure": "best", **known})
 
     def _acted(self, action: str) -> Generator[Asked, Any, Observed | Illegal | Failed]:
         """What the environment says of one action; a fault that may pass is no answer yet."""
@@ -123,6 +131,7 @@ class Replanning:
             self.refused[task.key(self.state), text] = seen.rule
             self.steps.append(ExecutedStep(text, node.state, None, False, seen.rule, plan=number))
             return False
+        self.observed[task.key(self.state), text] = seen.state
         self.state = seen.state
         matched = _same(task, node.state, seen.state)
         step = ExecutedStep(text, node.state, seen.state, matched, observation=seen.observation, plan=number)

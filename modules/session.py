@@ -68,8 +68,12 @@ class Session:
         on_event: OnEvent | None = None,
         stop: Stop | None = None,
         refused: Mapping[tuple[Hashable, str], str] | None = None,
+        observed: Mapping[tuple[Hashable, str], Any] | None = None,
     ) -> None:
-        """refused: rules for actions that are known not to work, by the key of the state and the action's text."""
+        """By the key of a state and an action's text: what is known of it, so that no world model is asked.
+
+        refused: rules that forbid it. observed: the states that it leads to.
+        """
         self.program, self.plan, self.inputs, self.stop = program, plan, inputs, stop
         self.refused = dict(refused or {})
         self.task = program.task.for_inputs(inputs)
@@ -89,6 +93,7 @@ class Session:
         self._adapter = search_adapter(dspy.settings.adapter)
         self._per_prediction = adapter.calls_of(self._adapter)
         self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
+        self.jobs.observed = dict(observed or {})
         self._check_lms()
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program.predictors()) if trace_wanted() else None

@@ -35,6 +35,7 @@ def _benchmarks(name: str) -> Any:
 
 
 blocksworld, checker, crosswords = map(_benchmarks, ("blocksworld", "blocksworld_checker", "crosswords"))
+noisy_planning, noisy_world, rap = map(_benchmarks, ("noisy_planning", "noisy_world", "rap_blocksworld"))
 
 # -- the independent checker
 
@@ -107,6 +108,70 @@ def test_recorded_problems() -> None:
     astar = blocksworld.search_all(given, lambda p: blocksworld.on_facts_left)
     assert sum(map(blocksworld.illegal_steps, given)) == 0
     assert astar.optimal == astar.right == len(given)
+
+
+# -- planning in a predicted world
+
+KNOBS = noisy_planning.Knobs(judged=0.7, exploration=0.1)
+
+
+def model(world: float, judge: float, kind: Any = None) -> Any:
+    distances = blocksworld.Distances().of(SWAP.start)
+    return (kind or noisy_world.Model)(SWAP, noisy_world.Noise(world, judge), distances)
+
+
+def test_a_faultless_model_plans_as_short_as_can_be() -> None:
+    planned = noisy_planning.plan(SWAP, 30, model(0, 0), KNOBS)
+    assert (planned.right, planned.expansions) == (True, 6)  # straight to the goal, as each step is judged right
+    assert noisy_planning.carry_out(SWAP, 30, model(0, 0), KNOBS) == planned
+
+
+class WrongOnce(noisy_world.Model):  # type: ignore[misc,name-defined]
+    """Believes that c is on a as soon as b is on c."""
+
+    def step(self, state: BlocksworldState, move: BlockMove) -> Any:
+        stepped = super().step(state, move)
+        if move.verb == "put down" and not self.observed.get((state.facts, str(move))):
+            met = BlocksworldState(frozenset({"on(b,c)", "on(c,a)", "ontable(a)"}), state.goal, stepped.state.plan)
+            return type(stepped)(met, met.facts, solved=True)
+        return stepped
+
+
+def test_a_wrong_prediction_spoils_a_plan_and_is_put_right_on_the_way() -> None:
+    wrong = model(0, 0, WrongOnce)
+    assert not noisy_planning.plan(SWAP, 30, wrong, KNOBS).right
+    done = noisy_planning.carry_out(SWAP, 30, wrong, KNOBS)
+    assert done.right
+    assert done.expansions <= 30
+
+
+@pytest.mark.parametrize("rollouts", [1, 5, 20])
+def test_all_plans_together_keep_to_the_rollouts(rollouts: int) -> None:
+    assert noisy_planning.carry_out(SWAP, rollouts, model(1, 1), KNOBS).expansions <= rollouts
+
+
+def test_without_the_table_states_are_searched_again() -> None:
+    table = noisy_planning.Knobs(judged=0.0, exploration=1.0)
+    plain = noisy_planning.Knobs(judged=0.0, exploration=1.0, table=False)
+    start = SWAP.start
+    met = [noisy_planning.search(start, 22, model(0, 0), knobs) for knobs in (table, plain)]
+    seen = [[node.state.facts for node in result.tree if node.children] for result in met]
+    assert len(set(seen[0])) == len(seen[0])
+    assert len(set(seen[1])) < len(seen[1])
+
+
+def test_knobs_are_picked_on_one_half_and_measured_on_the_other() -> None:
+    case = rap.Case(SWAP, blocksworld.Distances().of(SWAP.start))
+    deaf = noisy_planning.Knobs(judged=0.0, exploration=0.1)
+    assert rap.picked([case], noisy_world.NONE, [KNOBS, KNOBS, deaf]) is KNOBS  # the first among equals
+    equal = rap.matched([case], 6.0, deaf)
+    assert equal.expansions >= 6.0
+    easy = problem("on(a,b), ontable(b)", "on(b,a)", 4)
+    rows = list(rap.rows([easy, SWAP]))
+    assert all(row.met is None for row in rows)  # what is to be reached was counted on other problems
+    solved = {row.figure: row.measured for row in rows}
+    assert solved["picked for the control: solved there"] == 1.0
+    assert solved["100 rollouts: control, as many rollouts"] == 1.0
 
 
 # -- crosswords: a game written by hand, of which the surest word is wrong

@@ -278,3 +278,27 @@ def test_cancelled_it_stops() -> None:
     with dspy.context(lm=lm(Engine(world))):
         asyncio.run(cancel())
     assert len(acted) == 1
+
+
+def put_down_is_enough(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+    """Believes that blue flies onto green when red is put down, and likes nothing better than red being moved."""
+    if "next_state" in kind and inputs["search_action"].startswith("put down the red"):
+        return {"next_state": "ontable(red)\non(blue,green)\nontable(green)"}
+    if "step_verdict" in kind:
+        return {"step_reasoning": "r", "step_verdict": "yes" if "red" in inputs["search_path"] else "no"}
+    return world(kind, inputs, n)
+
+
+def test_in_a_deterministic_world_what_was_seen_is_known(driver: str) -> None:
+    """Else the same wrong plan is made again and again."""
+    same = run(live(), put_down_is_enough, replans=3)
+    assert same.why == "3 replans were not enough"
+    assert [step.action for step in same.steps].count("put down the red block") >= 3
+    engine = Engine(put_down_is_enough)
+    with dspy.context(lm=lm(engine)):
+        done = carried_out(RAP(task=Blocksworld()), live(), inputs=INPUTS, deterministic=True)
+    assert done.reached
+    assert [step.matched for step in done.steps] == [True, False, *[True] * (len(done.steps) - 2)]
+    asked = [call.inputs for call in engine.calls if "next_state" in call.kind]
+    held = [each for each in asked if "holding(red)" in each["search_state"].splitlines()]
+    assert [each["search_action"] for each in held].count("put down the red block") == 1
