@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from .front import Point, picked
 from .intervals import CONFIDENCE, Interval, bootstrap, interval
@@ -107,7 +108,7 @@ def judge(
     winner = default if winner is None else winner
     difference = Difference.of(gains, left_out=left_out) if gains else None
     saved = bootstrap(savings)
-    better = difference is not None and difference.clear and difference.difference > 0
+    better = difference is not None and _clear(difference) and difference.difference > 0
     cheaper = saved is not None and saved[0] > 0 and difference is not None and _no_worse(difference, rule.tolerance)
     return Verdict(
         winner=winner,
@@ -121,10 +122,19 @@ def judge(
     )
 
 
+def _clear(difference: Difference) -> bool:
+    """Whether one of the two is better beyond doubt. Scores of 0 and 1: by the exact test, which a few never pass."""
+    if difference.p_value is not None:
+        return difference.p_value < 1 - difference.confidence
+    return difference.clear
+
+
 def _no_worse(difference: Difference, tolerance: float) -> bool:
-    """Not lower by more than is none, and not beyond doubt lower at all."""
-    clearly_lower = difference.clear and difference.difference < 0
-    return not clearly_lower and difference.difference >= -100 * tolerance
+    """Not lower beyond doubt, nor by more than is no difference or a few examples differ by chance."""
+    if difference.difference >= -100 * tolerance:
+        return True
+    error = 100 * sqrt(difference.wins + difference.losses) / difference.n  # at most, of scores from 0 to 1
+    return not _clear(difference) and difference.difference >= -error
 
 
 def figure(results: Results, ids: Sequence[int]) -> Figure:
