@@ -7,7 +7,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib.metadata import version
 from os.path import isdir
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from ..search import Codec, Journal, JournalError
 from ..search.journal import TELLING
+from ..tasks.environment_task import EnvironmentTask
 from .about import describe
 from .calls.redaction import redact
 from .calls.texts import changed
@@ -109,7 +110,10 @@ def codec(session: Session) -> Codec:
     def load_fields(given: dict[str, Any]) -> dict[str, Any]:
         return {name: _typed(outputs[name].annotation, value) for name, value in given.items() if name in outputs}
 
-    return Codec(task.dump, task.load, task.key, dump_fields, load_fields)
+    made = Codec(task.dump, task.load, task.key, dump_fields=dump_fields, load_fields=load_fields)
+    if isinstance(task, EnvironmentTask) and not task.has("key"):
+        return replace(made, dump_key=task.dump_key, load_key=task.load_key)
+    return made
 
 
 def settled(value: Any) -> Any:

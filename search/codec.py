@@ -48,9 +48,11 @@ class Codec:
 
     dump_state: Callable[[Any], Any] = _same
     load_state: Callable[[Any], Any] = _same
-    key: Callable[[Any], Any] = _same  # a key need not be JSON; it is a function of the state
+    key: Callable[[Any], Any] = _same  # a key need not be JSON; it is a function of the state, but for those below
     dump_fields: Callable[[dict[str, Any]], Any] = _same
     load_fields: Callable[[Any], dict[str, Any]] = _same
+    dump_key: Callable[[Any], Any] | None = None  # of an environment's keys, which only the step itself knows
+    load_key: Callable[[Any], Any] = _same
 
     def write(self, ask: Ask, reply: Reply) -> dict[str, Any]:
         """One line, its call records last. Raises TypeError for what would not be read as the same again."""
@@ -88,7 +90,7 @@ class Codec:
                 return [*rated, True] if settled else rated
             case Stepped():
                 flags = [outcome.solved, outcome.claimed, outcome.terminal, outcome.missed, outcome.unjudged]
-                state, key = self.dump_state(outcome.state), outcome.key is not None
+                state, key = self.dump_state(outcome.state), self._write_key(outcome.key)
                 stepped = ["stepped", state, key, flags, outcome.reward, outcome.value, outcome.observation]
                 return stepped if outcome.foreseen is None else [*stepped, outcome.foreseen]
             case Illegal():
@@ -103,6 +105,11 @@ class Codec:
                 return ["failed", error, fatal, transient, retry_after]
             case _:
                 raise TypeError(f"{outcome!r} is not written to a journal")
+
+    def _write_key(self, key: Any) -> bool | list[Any]:
+        if key is None or self.dump_key is None:
+            return key is not None
+        return [self.dump_key(key)]
 
     def _read_outcome(self, parts: list[Any]) -> Outcome:
         kind, *rest = parts
@@ -136,7 +143,8 @@ class Codec:
         written, keyed, flags, reward, value, observation, *told = rest
         state = self.load_state(written)
         solved, claimed, terminal, missed, unjudged = map(bool, flags)
-        key = self.key(state) if keyed else None
+        key = self.load_key(keyed[0]) if isinstance(keyed, list) else self.key(state) if keyed else None
+        hash(key)
         foreseen = bool(told[0]) if told else None
         return Stepped(state, key, solved, claimed, terminal, missed, reward, value, observation, unjudged, foreseen)
 

@@ -87,6 +87,19 @@ class EnvironmentTask(Task[Any, Any]):
         own = getattr(self.env, "load", None)
         return tagged.load(value) if own is None else own(value)
 
+    def dump_key(self, key: Any) -> Any:
+        """A key that the environment gave with a step, as a JSON value."""
+        try:
+            return tagged.dump(key)
+        except TypeError as error:
+            raise TypeError(
+                f"{type(self.env).__name__}: a key of type {type(key).__name__} cannot be written to JSON ({error}); "
+                "give the environment key(state), or keys of plain data"
+            ) from error
+
+    def load_key(self, value: Any) -> Any:
+        return tagged.load(value)
+
     def observe(self, state: Any, action: Any) -> Stepped | Illegal | Failed:
         """Take one step in the environment. A fault of it is a failure, never a low score."""
         try:

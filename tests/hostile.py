@@ -50,7 +50,8 @@ OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of what a terminal may obe
 
 def obeyed(text: str) -> list[str]:
     """What is in `text` that a terminal would obey or hide. Joiners are parts of words."""
-    return [c for c in text if c not in "\n\t\u200c\u200d" and unicodedata.category(c) in OBEYED]
+    suspects = re.findall(r"[^\x20-\x7e\n\t\u200c\u200d]", text)
+    return [character for character in suspects if unicodedata.category(character) in OBEYED]
 
 
 def planted(text: str) -> str:

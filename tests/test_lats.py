@@ -11,7 +11,7 @@ import pytest
 from engines import Engine, lm
 from thoughtree.modules import LATS
 from thoughtree.modules.trajectory import lessons_shown
-from thoughtree.search import DFS, MCTS, Beam, BestFirst, Budget, Ended, Illegal, SearchStatus
+from thoughtree.search import DFS, MCTS, Beam, BestFirst, Budget, Ended, Illegal, JournalError, SearchStatus
 from thoughtree.search.environment import EnvironmentFault, Observed
 from thoughtree.tasks.live import Rewound
 
@@ -300,6 +300,31 @@ def test_a_run_is_resumed_from_its_journal(tmp_path: Any) -> None:
         found = first(task="t", config={"journal": path})
     assert (before, len(engine.calls)) == (5, 8)
     assert found.program == "good"
+
+
+def test_a_key_that_a_step_gave_is_the_same_in_a_resumed_run(tmp_path: Any) -> None:
+    """Two attempts at one state: the second is a duplicate of the first, also where a journal tells of both."""
+
+    class Alike(Runner):
+        def step(self, state: Any, action: str) -> Observed:
+            return Observed((*state, action), failed=True, key=("one", frozenset({len(action)})))
+
+    config = {"journal": tmp_path / "run.jsonl", "controller": Beam(width=2, branching=2, max_depth=2)}
+    found = solve(LATS(env=Alike(), concurrency=1), Engine(actor), task="t", config=config)
+    silent = Engine(actor)
+    again = solve(LATS(env=Alike(), concurrency=1), silent, task="t", config=config)
+    assert [node.status.value for node in found.search.tree][1:3] == ["expanded", "duplicate"]
+    assert [node.status for node in again.search.tree] == [node.status for node in found.search.tree]
+    assert silent.calls == []
+
+
+def test_a_key_that_no_journal_can_hold_is_refused_with_the_mend(tmp_path: Any) -> None:
+    class Odd(Runner):
+        def step(self, state: Any, action: str) -> Observed:
+            return Observed((*state, action), key=Budget())
+
+    with pytest.raises(JournalError, match=r"a key of type Budget .* give the environment key\(state\)"):
+        solve(LATS(env=Odd()), Engine(actor), task="t", config={"journal": tmp_path / "run.jsonl"})
 
 
 def test_an_estimate_counts_reflections() -> None:
