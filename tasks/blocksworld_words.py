@@ -51,6 +51,7 @@ _SPELLINGS = tuple(
     for pattern, token in (
         (r"(?:hand|arm)[-_]?empty", "HAND EMPTY"),
         (r"ha(?:ve|s) that", ""),
+        (r"(?:would|will)(?= (?:(?:now|then|also|still) )?(?:be|become|remain|stay|hold|have)\b)", ""),
         (r"no longer|not any ?more|(?:stop|cease)(?:s|ped|d)?(?: being| to be)?", "NOT"),
         (r"leaves|leaving|left", "NOT ON"),
         (r"not|never|\w{2,6}n['’]t|cannot|loses|lost", "NOT"),
@@ -139,6 +140,9 @@ _STATEMENT = re.compile(
 )
 _PAST = re.compile(r"WAS (?:(?!NOW )[^\s.;!?,&]+(?: |\Z))*")
 _SUPPOSED = re.compile(r"MAYBE [^.;!?\n]*")
+_NONE = re.compile(
+    r"\b(?:stack|tower)s?[*_ ]{0,3}:[*_ ]{0,3}(?:none|nothing|empty|no stacks|-)(?![\w-])", re.IGNORECASE
+)
 _AFTER = re.compile(r"\bafter [^,.:;\n]{0,100}[,:]", re.IGNORECASE)
 
 
@@ -147,7 +151,7 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
 
     With `blocks` given it reads what somebody tells of a world: what was, may be or is wished for is no fact of it.
     """
-    tokens = " ".join(spelled(_AFTER.sub(" ", text), blocks))
+    tokens = " ".join(spelled(_AFTER.sub(" ", _NONE.sub(" ", text)), blocks))
     if blocks is not None:
         tokens = _SUPPOSED.sub("", tokens)
     tokens = re.sub(r" {2,}", " ", _PAST.sub("PAST ", tokens.replace("MAYBE", "")))

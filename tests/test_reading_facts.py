@@ -83,6 +83,12 @@ def test_all_facts_in_formal_notation(reply):
         "clear and jade is on the table.",
         "I see that amber is on coral and the hand is empty. After the action, the hand is holding amber, coral is "
         "clear, coral and jade are on the table, and jade is clear.",
+        "The state would be: holding amber, coral clear, jade clear, coral on table, jade on table",
+        "After the action, the hand would be holding amber, coral would be clear, coral and jade would still be on the "
+        "table, and jade would remain clear.",
+        "* **Hand**: holding amber\n* **On table**: coral, jade\n* **Clear**: coral, jade\n* **Stacks**: none",
+        "Before: amber is on coral, coral and jade are on the table, the hand is empty\nAfter: amber is in the hand, "
+        "coral is clear, coral is on the table, jade is on the table, jade is clear",
         "Current state: amber is on coral, coral and jade are on the table, the hand is empty.\nNew state: amber is in "
         "the hand, coral is clear, coral is on the table, jade is on the table, jade is clear.",
     ],
@@ -98,6 +104,8 @@ def test_all_facts_in_words(reply):
         "and is now in the hand, the amber block is no longer clear, and the coral block is now clear.",
         "[CHANGE] My hand goes from empty to holding amber, amber leaves coral, amber stops being clear, and coral "
         "becomes clear.",
+        "[CHANGE] amber: on coral -> in hand; coral: covered -> clear; hand: empty -> holding amber",
+        "hand: empty → holding amber\ncoral: not clear → clear",
         "+ holding(amber)\n+ clear(coral)\n- on(amber,coral)\n- clear(amber)\n- handempty",
         "Add: holding(amber), clear(coral)\nDelete: on(amber,coral), clear(amber), handempty",
         "Added:\n- holding(amber)\n- clear(coral)\nRemoved:\n- on(amber,coral)\n- clear(amber)\n- handempty",
@@ -167,6 +175,8 @@ def test_whether_it_says_that_the_goal_is_met(reply, met):
         "[STATE 1] holding amber, coral is clear, jade is clear, coral and jade are on the table.",
         f"{LISTED}\n\n[ACTION] put down amber\nontable(amber)\nhandempty\nclear(amber)",
         f"{LISTED}\nNext, I would put down the amber block and stack the jade block on it.",
+        "Before: on(amber,coral), ontable(coral), ontable(jade), clear(amber), clear(jade), handempty\n"
+        f"After: {LISTED}".replace("\n", ", ").replace("empty, After", "empty\nAfter"),
         f"State after the action:\n{LISTED}\n\nState 2:\non(amber,jade)\nhandempty",
     ],
 )
@@ -192,6 +202,8 @@ def test_of_several_states_the_first_counts(reply):
         ("Since jade is on amber, amber is not clear. Therefore, this move is not allowed.", None),
         ("Invalid action: the precondition clear(amber) is not satisfied.", None),
         ("The preconditions are not met: the hand is not empty.", None),
+        ("This would violate the rule that the hand must be empty.", None),
+        ("The action fails because amber isn't on coral.", None),
         ("Not a legal action. The state stays as it was.", None),
         ('{"legal": false, "reason": "the hand is not empty"}', "illegal: the hand is not empty"),
         ('{"illegal": true, "why": "amber is not clear"}', "illegal: amber is not clear"),
@@ -206,7 +218,15 @@ def test_an_illegal_action_leaves_the_state_and_says_why(reply, reason):
     assert found.reason == reason or (reason is None and found.reason.startswith("illegal: "))
 
 
-@pytest.mark.parametrize("reply", [f"This is not an illegal action.\n{LISTED}", f"No rule is broken.\n{LISTED}"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"This is not an illegal action.\n{LISTED}",
+        f"No rule is broken.\n{LISTED}",
+        f"It can be done without breaking any rule.\n{LISTED}",
+        f"This doesn't violate any precondition.\n{LISTED}",
+    ],
+)
 def test_a_denied_verdict_is_none(reply):
     assert read(reply).state == TAKEN
 

@@ -84,7 +84,7 @@ def _of_text(
         return Predicted(False, before, why, done=done)
     tells = bool(vocabulary.names(before))  # this world can be told of in words, and not only listed
     added, removed = _listed_change(part.text)
-    text, later = part.text, False
+    text, later = _ARROW.sub(r"\g<who> was \g<old> and is now \g<new>", part.text), False
     if tells and added is None:
         text = _only_facts(text)
         if result := _RESULT.search(text):
@@ -102,7 +102,7 @@ def _of_text(
         return _no_change(before, done)
     if not read.statements and not gone:
         return Predicted(False, None, "the reply says no fact", "unread", done=done)
-    delta = delta or (not whole and (later or verdict.rest_unchanged(said) or bool(_CHANGING.search(part.text))))
+    delta = delta or (not whole and (later or verdict.rest_unchanged(said) or bool(_CHANGING.search(text))))
     return _state(read.statements, gone, before, vocabulary, delta, done)
 
 
@@ -111,6 +111,10 @@ _RESULT = re.compile(
     r"(?:\A|(?<=[.!?:\n]))\s{0,3}(?:so,? |thus,? |then,? )?(?:after (?:this|that|the (?:action|move)|it|\w{4,12}ing)\b"
     r"|as a result\b|the (?:new|resulting|next|updated) state\b)",
     re.IGNORECASE,
+)
+# `hand: empty -> holding amber`
+_ARROW = re.compile(
+    r"(?P<who>[^:;,.\n]{1,60}): {0,3}(?P<old>[^:;,.\n>→]{1,60}?) {0,3}(?:[-=]+>|→|⇒) {0,3}(?P<new>(?=[^\s>]))"
 )
 _CHANGING = re.compile(
     r"\b(?:now|becomes?|no longer|anymore|goes from|leaves|stops? being|moves? (?:from|to)|changes)\b", re.IGNORECASE

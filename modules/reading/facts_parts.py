@@ -11,16 +11,18 @@ _OLD = r"(?:current|given|initial|previous|original|old|starting|before)"
 _NEW = r"(?:new|next|resulting|predicted|updated|final|following|after)"
 _TAG = r"state|action|change|changes|goal|plan|thought|reasoning|reward"
 _SO = r"(?:(?:so|thus|therefore|hence|then),? )?(?:here is |this is )?"
+_IS = r"(?: (?:is|would be|will be|becomes|looks like)(?: now| this| as follows)?)?"
 _AFTER = (
-    rf"(?:the )?{_NEW}(?: world)? state(?: (?:is|of the world))?"
-    r"|(?:the )?state(?: [0-9]{1,3})?(?: after[^:\n]{0,60})?"
+    rf"(?:the )?{_NEW}(?: world)? state(?: of the world)?{_IS}"
+    rf"|(?:the )?state(?: [0-9]{{1,3}})?(?: after[^:\n]{{0,60}})?{_IS}"
 )
 _WORD = r"action|change|changes|effects|reasoning|explanation|analysis|thought|check|preconditions?|note|goal"
 _HEADING = re.compile(
     r"^[ \t>#*_-]{0,6}(?:"
     rf"\[\s?(?P<tag>{_TAG})\s?[0-9]{{0,3}}\s?\][*_]{{0,2}}\s?:?"
-    rf"|(?P<old>(?:the )?{_OLD} state|state before(?: the action)?)[*_]{{0,2}}\s?[0-9]{{0,3}}\s?[*_]{{0,2}}:"
-    rf"|{_SO}(?P<new>{_AFTER}|facts|result|output|after[^:\n]{{1,60}})[*_]{{0,2}}\s?:"
+    rf"|(?P<old>(?:the )?{_OLD} state|(?:state )?before(?: the action)?|initially|previously)"
+    rf"[*_]{{0,2}}\s?[0-9]{{0,3}}\s?[*_]{{0,2}}:"
+    rf"|{_SO}(?P<new>{_AFTER}|facts|result|output|after[^:\n]{{0,60}})[*_]{{0,2}}\s?:"
     rf"|(?P<word>{_WORD})\s?[0-9]{{0,3}}\s?[*_]{{0,2}}:)[*_]{{0,2}}",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -10,7 +10,8 @@ _VERDICT = re.compile(
     rf"\A\W{{0,6}}(?:the )?(?:(?:answer|result|output|verdict|state|action|move)\W{{1,3}})?(?:is )?{_BAD}\b"
     rf"|\b{_ACTION}\b[^.;\n]{{0,60}}?\b(?:is|are|was|would be|be|seems|'s)\s(?:therefore |thus |an? |simply )?{_BAD}\b"
     rf"|^\W{{0,4}}(?:ILLEGAL|INVALID)\b|\bn[o']t (?:a )?(?:legal|valid)\b"
-    r"|\b(?:violates|breaks) (?:a|an|any|the|this) (?:\w+ )?(?:rule|constraint|precondition)"
+    r"|\b(?:violat(?:es?|ing)|break(?:s|ing)?) (?:a|an|any|the|this) (?:\w+ )?(?:rule|constraint|precondition)"
+    r"|\b(?:action|move|step) (?:fails|failed|would fail|will fail|does not work)\b"
     rf"|\bpreconditions?\b[^.\n]{{0,30}}\b(?:not|fails?|isn['’]t|aren['’]t|unmet|violated)\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -18,7 +19,8 @@ _INABILITY = re.compile(
     r"\b(?:can ?not|can['’]t|could not|couldn['’]t|unable|not able|not possible|impossible)\b", re.IGNORECASE
 )
 _NEGATED = re.compile(
-    r"\b(?:not|no|isn['’]t|never|nothing)\s(?:an? )?(?:illegal|invalid|violat\w+|rules?)", re.IGNORECASE
+    r"\b(?:not|no|never|nothing|without|\w{2,7}n['’]t)\s(?:an? )?(?:illegal|invalid|violat\w+|break\w*|rules?)",
+    re.IGNORECASE,
 )
 _UNCHANGED = re.compile(
     r"\bnothing (?:at all )?(?:changes?|happens?|is different|would (?:change|happen)|has changed)"
