@@ -144,7 +144,9 @@ def _spellings(secrets: Iterable[str], shortest: int = SHORTEST) -> tuple[str, .
 
 
 def _is_no_word(secret: str) -> bool:
-    if len(secret) < SHORTEST or any(character.isspace() for character in secret):
+    if len(secret) < SHORTEST:
         return False
     mixed = any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
+    if any(map(str.isspace, secret)):
+        return mixed and len(secret) >= LONG
     return mixed or (len(secret) >= LONG and "/" not in secret)  # with one, it may be a media type
