@@ -177,7 +177,7 @@ def play(program: Any, model: Any, driver: str, **inputs: Any) -> Any:
 def shape(result: Any) -> Any:
     """All that equal runs have in common."""
     nodes = [
-        (n.id, n.parent, str(n.action), str(n.state), n.status, str(n.reason), n.value, n.verdict, n.visits, n.total)
+        (n.id, n.parent, n.action, n.state, n.status, str(n.reason), n.value, n.verdict, n.visits, n.total)
         for n in result.tree
     ]
     return nodes, result.status, result.ended, result.best.id, result.answer, list(result.tree.lessons)

@@ -1,0 +1,64 @@
+"""How long a search takes whose time is up while something hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from thoughtree.search import Budget
+
+from .hanging import HANGING, Hanging
+from .report import Report, Row, at_most
+
+DEADLINE = 2.0  # seconds
+MOST = 2.5
+DRIVERS = ("threads", "asyncio")
+
+
+def run(case: Hanging, driver: str, seconds: float) -> tuple[float, Any]:
+    """The seconds that one call took, and its result. RuntimeError if nothing hung in it."""
+    taken, found = timed(case, driver, seconds)
+    if found.ended is not case.ended or taken < seconds:
+        raise RuntimeError(f"nothing hung: {found.summary()}")
+    return taken, found
+
+
+def timed(case: Hanging, driver: str, seconds: float) -> tuple[float, Any]:
+    with case.opened() as (program, model, release), dspy.context(lm=model):
+        config = {"budget": Budget(seconds=seconds)}
+
+        async def awaited() -> tuple[float, Any]:
+            started = time.monotonic()
+            found = await program.acall(**case.inputs, config=config)
+            taken = time.monotonic() - started
+            release()  # a loop is not left before its tasks are
+            return taken, found.search
+
+        if driver == "asyncio":
+            return asyncio.run(awaited())
+        started = time.monotonic()
+        found = program(**case.inputs, config=config)
+        return time.monotonic() - started, found.search
+
+
+def measure(data: Path | None = None) -> Report:
+    return Report(
+        "deadline",
+        f"wall time of a search with {DEADLINE:g} seconds, in which something hangs",
+        list(rows()),
+        ["All run at once. Unfinished: calls that were left behind, in daemon threads or cancelled tasks."],
+    )
+
+
+def rows() -> Iterator[Row]:
+    cases = [(name, driver) for name in HANGING for driver in DRIVERS]
+    with ThreadPoolExecutor(len(cases)) as pool:
+        results = pool.map(lambda case: run(HANGING[case[0]], case[1], DEADLINE), cases)
+        for (name, driver), (seconds, found) in zip(cases, results, strict=True):
+            yield at_most(f"{name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")

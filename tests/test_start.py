@@ -1,0 +1,97 @@
+"""The first state of a real environment: in time, beside others, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import dspy
+import pytest
+
+from engines import lm
+from faultworlds import WORLDS, Letters, play, watched
+from thoughtree import LATS, SearchStatus
+from thoughtree.search import Budget, Ended
+from thoughtree.search.environment import EnvironmentFault
+
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
+WORLD = WORLDS["environment"]
+
+
+class Slow(Letters):
+    """Starts once `released`, and notes a setting of its caller's."""
+
+    def __init__(self) -> None:
+        self.released, self.seen = threading.Event(), list[Any]()
+
+    def initial(self, inputs: dict[str, Any]) -> str:
+        self.seen.append(dspy.settings.get("marker"))
+        assert self.released.wait(60)
+        return super().initial(inputs)
+
+
+@drivers
+def test_a_start_that_does_not_come_in_time_is_a_failed_search_of_no_call(driver: str) -> None:
+    env, engine = Slow(), WORLD.engine()
+    found = play(LATS(env=env), engine, driver, question="q", config={"budget": Budget(seconds=0.1)})
+    env.released.set()
+    assert (found.search.status, found.search.ended) == (SearchStatus.FAILED, Ended.SECONDS)
+    assert (found.answer, found.search.path, engine.count()) == (None, [], 0)
+
+
+@drivers
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_what_a_start_raises_is_raised(driver: str, seconds: float | None) -> None:
+    class Broken(Letters):
+        def initial(self, inputs: dict[str, Any]) -> str:
+            raise error
+
+    for error in (TimeoutError("of its own"), EnvironmentFault("no line"), KeyboardInterrupt("ctrl-c")):
+        with pytest.raises(type(error), match=str(error)):
+            play(LATS(env=Broken()), WORLD.engine(), driver, question="q", config={"budget": Budget(seconds=seconds)})
+
+
+@drivers
+def test_a_start_runs_in_the_callers_context(driver: str) -> None:
+    env = Slow()
+    env.released.set()
+    program, config = LATS(env=env), {"budget": Budget(seconds=60)}
+    with dspy.context(marker="here", lm=lm(WORLD.engine())):
+        if driver == "threads":
+            program(question="q", config=config)
+        else:
+            asyncio.run(program.acall(question="q", config=config))
+    assert env.seen == ["here"]
+
+
+def test_others_on_the_loop_have_their_turn_while_an_environment_starts() -> None:
+    env = Slow()
+
+    async def main() -> Any:
+        with dspy.context(lm=lm(WORLD.engine())):
+            search = asyncio.create_task(LATS(env=env).acall(question="q"))
+        while not env.seen:
+            await asyncio.sleep(0.001)
+        env.released.set()  # which nobody could do if the start held the loop
+        return await search
+
+    assert watched(lambda: asyncio.run(main())).search.spent.calls > 0
+
+
+def test_a_cancelled_start_leaves_nothing_behind(tmp_path: Any) -> None:
+    env, path = Slow(), tmp_path / "run.jsonl"
+
+    async def main() -> Any:
+        with dspy.context(lm=lm(WORLD.engine())):
+            search = asyncio.create_task(LATS(env=env).acall(question="q", config={"journal": path}))
+        while not env.seen:
+            await asyncio.sleep(0.001)
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await search
+        env.released.set()
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert watched(lambda: asyncio.run(main())) == set()
+    assert not path.exists()  # nothing was asked yet
