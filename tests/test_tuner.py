@@ -1,0 +1,291 @@
+"""SearchTuner on a problem whose best settings are known: what it finds, pays, says, refuses and continues."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dspy
+import optuna
+import pytest
+
+from rankings import examples, model, program
+from thoughtree import Beam, Budget, load
+from thoughtree.optimize.metrics import solved
+from thoughtree.optimize.studies import StudyError
+from thoughtree.optimize.tuner import SearchTuner, split
+
+# Half of the examples need the third place, half the first. A beam of width 1 or 2 solves half at 2 or 3 calls, one of
+# width 3 or more all at 4 or more: one call for the root, and one for each state that is kept.
+SET = examples([1, 3] * 30)
+ONLY = {"controller.width": (1, 8), "controller.branching": 8, "controller.max_depth": 2, "controller.select": "top"}
+ONLY |= {"controller.best": "deepest", "controller.min_score": None, "controller.solved_threshold": None}
+ONLY |= {"propose": "lm", "temperature": None, "rate": "code", "samples": 1}
+
+
+def tuned(student: Any = None, lm: Any = None, trainset: Any = None, space: Any = None, **given: Any) -> Any:
+    calls = {name: given.pop(name) for name in ("pick", "tolerance", "valset") if name in given}
+    tuner = SearchTuner(solved, **{"trials": 8, "num_threads": 2, **given})
+    with dspy.context(lm=lm or model()):
+        return tuner.compile(student or program(), trainset=trainset or SET, space=space or ONLY, **calls)
+
+
+# ---- what it finds
+
+
+def test_the_cheapest_of_the_best_width_is_found():
+    made = tuned(pick="cheapest")
+    found = made.detailed_results
+    assert made.controller == Beam(width=3, branching=8, max_depth=2)
+    assert (found.verdict.better, found.verdict.cheaper) == (True, False)
+    assert (found.verdict.tuned.score, found.verdict.tuned.cost) == (1.0, 4.0)
+    assert (found.verdict.default.cost, found.verdict.saving) == (2.0, -2.0)
+    assert found.verdict.difference.difference == pytest.approx(100 * (1 - found.verdict.default.score))
+    assert found.summary().splitlines()[0] == "the tuned program scores higher than the default"
+
+
+def test_the_front_and_the_candidates_are_what_nothing_beats():
+    made = tuned(pick="knee")
+    found = made.detailed_results
+    half = found.settings[0].results.score(found.raced)
+    assert [found.point(found.settings[n]) for n in found.front] == [(half, 2.0), (1.0, 4.0)]
+    assert [(c["score"], c["cost"], c["program"].controller.width) for c in made.candidate_programs] == [
+        (100.0, 4.0, 3),
+        (round(100 * half, 2), 2.0, 1),
+    ]
+
+
+def test_a_program_that_is_too_wide_becomes_cheaper():
+    made = tuned(program(width=8), pick="cheapest", trials=10)
+    verdict = made.detailed_results.verdict
+    assert made.controller.width == 3
+    assert (verdict.better, verdict.cheaper, verdict.saving) == (False, True, 5.0)
+    assert "the tuned program costs less than the default" in made.detailed_results.summary()
+
+
+def test_a_cost_limit_is_kept():
+    made = tuned(cost_limit=3.5)
+    found = made.detailed_results
+    assert made.controller.width <= 2  # half solved, at 2 or 3 calls; those of width 3 cost 4
+    assert not found.improved
+    assert made.controller.width == 1
+
+
+def test_where_nothing_is_better_it_says_so_and_gives_the_program_back():
+    student = program(width=3)
+    student.propose.predict.demos = [dspy.Example(need="1")]
+    made = tuned(student, pick="best")
+    assert made.controller == student.controller
+    assert len(made.propose.predict.demos) == 1
+    assert made is not student
+    assert made.detailed_results.summary().startswith("nothing beat the default, as far as the fresh examples can tell")
+
+
+def test_no_setting_is_run_twice():
+    found = tuned(trials=8).detailed_results
+    widths = [setting.values["controller.width"] for setting in found.settings.values()]
+    assert sorted(widths) == list(range(1, 9))  # all that there are, once each
+    assert widths[0] == 1  # the program's own comes first
+
+
+def test_a_space_that_is_used_up_ends_the_race():
+    found = tuned(trials=50, space=ONLY | {"controller.width": [1, 3]}).detailed_results
+    assert (len(found.settings), found.ended) == (2, "nothing new")
+
+
+# ---- what it pays
+
+
+def test_settings_share_their_calls():
+    """Alone, each of widths 1 and 3 makes 2 and 4 calls an example; together they pay for 4."""
+    space = ONLY | {"controller.width": [1, 3]}
+    found = tuned(space=space, pick="cheapest").detailed_results
+    assert found.paid == 4 * len(SET)
+    assert found.calls == (2 + 4) * len(SET)
+    alone = tuned(space=space, pick="cheapest", share=False).detailed_results
+    assert (alone.paid, alone.calls) == (6 * len(SET), 6 * len(SET))
+
+
+def test_a_bad_setting_is_left_early():
+    """Width 1 solves half of the first 8 or 16 examples that width 3 solves, and is left then."""
+    found = tuned(program(width=3), space=ONLY | {"controller.width": [1, 3]}).detailed_results
+    (narrow,) = [s for s in found.settings.values() if s.values["controller.width"] == 1]
+    assert narrow.beaten_by == 0
+    assert len(narrow.results.by_example) in (8, 16)
+
+
+@pytest.mark.parametrize("calls", [10, 57, 100])
+@pytest.mark.parametrize("share", [True, False])
+def test_the_budget_is_never_passed(calls: int, share: bool):
+    from engines import Engine, lm
+
+    def reply(kind: Any, inputs: dict[str, str], n: int) -> dict[str, str]:
+        return {"next_thoughts": "\n".join(f"{i}. {i}" for i in range(1, 9))}
+
+    engine = Engine(reply)
+    made = tuned(lm=lm(engine), budget=Budget(calls=calls), share=share, num_threads=4)
+    assert 0.6 * calls <= engine.count() <= calls
+    assert made.detailed_results.paid == engine.count()
+    assert made.detailed_results.ended == "calls"
+
+
+def test_what_it_can_take_is_said_before():
+    """8 settings on 36 examples, then 4 on 24, each example 1 + 8 calls at most for a beam of width 8."""
+    tuner = SearchTuner(solved, trials=8)
+    assert tuner.estimate(program(width=8), SET) == {"calls": float((8 * 36 + 4 * 24) * 9), "dollars": None}
+    assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0
+
+
+# ---- what goes wrong
+
+
+def test_a_wrong_key_ends_it_with_the_first_error():
+    from engines import Engine, lm
+
+    def reply(kind: Any, inputs: dict[str, str], n: int) -> Any:
+        raise dspy.LMAuthError("no such key")
+
+    engine = Engine(reply)
+    with pytest.raises(Exception, match="no such key"):
+        tuned(lm=lm(engine))
+    assert engine.count() <= 4
+
+
+def test_examples_that_fail_are_no_low_scores():
+    def metric(example: Any, prediction: Any, trace: Any = None) -> bool:
+        if example.need.endswith("7"):
+            raise OSError("the checker is down")
+        return bool(prediction.search.solved)
+
+    with dspy.context(lm=model()):
+        made = SearchTuner(metric, trials=4, num_threads=2).compile(
+            program(), trainset=SET, space=ONLY | {"controller.width": [3, 4]}
+        )
+    found = made.detailed_results
+    assert {s.results.score() for s in found.settings.values()} == {1.0}
+    assert [message.partition(" (")[0] for message in found.errors] == ["OSError: the checker is down"]
+    assert "examples failed, most often with: OSError: the checker is down" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"auto": "huge"}, "auto='huge': must be one of 'light', 'medium', 'heavy'"),
+        ({"auto": "light", "trials": 3}, "both say how many settings are tried"),
+        ({"trials": 0}, "trials=0: must be a whole number of at least 1"),
+        ({"num_threads": 0}, "num_threads=0: must be a whole number of at least 1"),
+        ({"seed": None}, "seed=None: must be an integer"),
+        ({"budget": Budget(nodes=5)}, "a study counts no nodes"),
+        ({"cost": "euros"}, "cost='euros': must be one of 'calls', 'tokens', 'dollars', 'seconds', or None"),
+        ({"cost": None, "cost_limit": 3}, "a limit is of some cost; say which"),
+        ({"cost_limit": -1}, "cost_limit=-1: must be a number above 0"),
+    ],
+)
+def test_settings_that_cannot_be(given: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        SearchTuner(solved, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"trainset": SET[:5]}, "5 examples in trainset and valset: too few to tune on; give at least 8"),
+        ({"trainset": [*SET, {"need": "1"}]}, r"trainset\[60\]=\{'need': '1'\}: must be a dspy.Example"),
+        ({"pick": "dearest"}, "pick='dearest': must be one of"),
+        ({"tolerance": -1}, "tolerance=-1: must be a number of at least 0"),
+        ({"space": {"controller.widht": 3}}, "near it are controller.width"),
+    ],
+)
+def test_calls_that_cannot_be(given: dict[str, Any], message: str):
+    with pytest.raises((ValueError, TypeError), match=message):
+        tuned(**given)
+
+
+def test_the_split():
+    every, raced, fresh = split(SET, None, 0)
+    assert (len(every), len(raced), len(fresh)) == (60, 36, 24)
+    assert sorted(raced + fresh) == list(range(60))
+    assert split(SET, None, 0)[1:] == (raced, fresh)
+    assert split(SET, None, 1)[1] != raced
+    _, raced, fresh = split(SET[:10], SET[10:], 0)
+    assert (sorted(raced), fresh) == (list(range(10)), list(range(10, 60)))
+
+
+# ---- what it leaves
+
+
+def test_a_study_that_ended_early_goes_on_and_pays_for_nothing_twice(tmp_path):
+    first = tuned(trials=3, log_dir=tmp_path).detailed_results
+    second = tuned(trials=8, log_dir=tmp_path).detailed_results
+    assert [s.values for s in second.settings.values()][:3] == [s.values for s in first.settings.values()]
+    assert len({s.values["controller.width"] for s in second.settings.values()}) == 8
+    third = tuned(trials=8, log_dir=tmp_path).detailed_results
+    assert (third.paid, third.calls) == (0, 0)
+    assert third.verdict == second.verdict
+    assert json.loads((tmp_path / "tuning.json").read_text())["improved"] is True
+
+
+def test_a_study_of_something_else_is_refused(tmp_path):
+    tuned(trials=2, log_dir=tmp_path)
+    with pytest.raises(StudyError, match=r"tunes something else \(devset: .*\); give another name"):
+        tuned(trials=3, log_dir=tmp_path, trainset=SET[:30])
+    with pytest.raises(StudyError, match="space: "):
+        tuned(trials=3, log_dir=tmp_path, space=ONLY | {"controller.width": (1, 6)})
+    with pytest.raises(StudyError, match="objective: "):
+        tuned(trials=3, log_dir=tmp_path, cost_limit=4.0)
+
+
+def test_a_seed_decides_and_a_resumed_one_does_not_repeat_itself(tmp_path):
+    wide = ONLY | {"controller.width": (1, 8), "controller.branching": (1, 8)}
+
+    def tried(**given: Any) -> list[Any]:
+        return [list(s.values.values()) for s in tuned(space=wide, **given).detailed_results.settings.values()]
+
+    assert tried(trials=6, seed=1) == tried(trials=6, seed=1)
+    assert tried(trials=6, seed=1) != tried(trials=6, seed=2)
+    tried(trials=3, log_dir=tmp_path)
+    again = tried(trials=6, log_dir=tmp_path)
+    assert len({str(values) for values in again}) == 6
+
+
+def test_any_sampler_and_a_trial_counts_once(tmp_path):
+    sampler = optuna.samplers.RandomSampler(seed=3)
+    found = tuned(trials=5, sampler=sampler, log_dir=tmp_path).detailed_results
+    complete = [t for t in found.study.get_trials() if t.state.name == "COMPLETE"]
+    assert len(complete) == len(found.settings) == 5
+
+
+def test_the_tuned_program_is_saved_and_loaded(tmp_path):
+    made = tuned(pick="cheapest")
+    made.save(tmp_path / "tuned.json")
+    from rankings import Ranking
+
+    assert load(tmp_path / "tuned.json", task=Ranking()).controller.width == 3
+
+
+def test_a_pipeline_is_tuned_by_paths():
+    class Pipeline(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.solve = program()
+
+        def forward(self, need: str) -> Any:
+            return self.solve(need=need)
+
+    space = {f"solve.{name}": value for name, value in ONLY.items()}
+    made = tuned(Pipeline(), space=space, pick="cheapest")
+    assert made.solve.controller.width == 3
+
+
+def test_scores_that_are_a_matter_of_degree_are_raced_by_wilcoxon():
+    """One objective, scores of 1 / (1 + |width - 4|) and a little that hangs on the example."""
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> float:
+        kept = prediction.search.spent.calls - 1
+        return 1 / (1 + abs(kept - 4)) + int(example.need.partition("#")[2]) / 1000
+
+    with dspy.context(lm=model()):
+        made = SearchTuner(metric, trials=8, num_threads=2, cost=None).compile(program(8), trainset=SET, space=ONLY)
+    found = made.detailed_results
+    assert made.controller.width == 4
+    assert sum(s.beaten_by is not None for s in found.settings.values()) >= 3
