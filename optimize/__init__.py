@@ -1,4 +1,4 @@
-"""Data sets, metrics, and evaluation of programs on them. Loaded when asked for."""
+"""Data sets, metrics, evaluation of programs on them, and tuning. Loaded when asked for."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from .metrics import ExactMatch, Solved, exact_match, solved
     from .paired import Difference
     from .rows import DataError
+    from .space import Space, space_of
+    from .studies import StudyError
+    from .tuner import SearchTuner
+    from .tuning import Tuning
 
 _FILES = {
     "DataError": "rows",
@@ -22,11 +26,16 @@ _FILES = {
     "EvaluationStopped": "evaluation",
     "ExactMatch": "metrics",
     "LogError": "log",
+    "SearchTuner": "tuner",
     "Solved": "metrics",
+    "Space": "space",
+    "StudyError": "studies",
+    "Tuning": "tuning",
     "exact_match": "metrics",
     "load_examples": "examples",
     "mcnemar": "intervals",
     "solved": "metrics",
+    "space_of": "space",
     "wilson": "intervals",
 }
 
@@ -39,11 +48,16 @@ __all__ = [
     "EvaluationStopped",
     "ExactMatch",
     "LogError",
+    "SearchTuner",
     "Solved",
+    "Space",
+    "StudyError",
+    "Tuning",
     "exact_match",
     "load_examples",
     "mcnemar",
     "solved",
+    "space_of",
     "wilson",
 ]
 

@@ -16,7 +16,7 @@ from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
     from .modules import LATS, RAP, Lessons, Recording, RecordLM, ReplayLM, aexecute, execute, repeatable
-    from .optimize import Evaluate, ExactMatch, Solved, exact_match, load_examples, solved
+    from .optimize import Evaluate, ExactMatch, SearchTuner, Solved, exact_match, load_examples, solved
     from .tasks import Blocksworld
 
 
@@ -47,6 +47,7 @@ __all__ = [
     "SearchProgress",
     "SearchResult",
     "SearchStatus",
+    "SearchTuner",
     "Solved",
     "Task",
     "TreeOfThoughts",
@@ -66,7 +67,9 @@ __all__ = [
 _LAZY = {
     **dict.fromkeys(("LATS", "RAP", "Lessons", "aexecute", "execute", "repeatable"), "modules"),
     **dict.fromkeys(("RecordLM", "Recording", "ReplayLM"), "modules"),
-    **dict.fromkeys(("Evaluate", "ExactMatch", "Solved", "exact_match", "load_examples", "solved"), "optimize"),
+    **dict.fromkeys(
+        ("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"), "optimize"
+    ),
     "Blocksworld": "tasks",
 }
 
