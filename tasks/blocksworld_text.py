@@ -45,7 +45,7 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
         return ";"
 
     rest = _FORMAL.sub(take, text)
-    rest = _PDDL_WORDS.sub(" ", rest)
+    rest = re.sub(r"\[\s?\]|\{\s?\}", " none ", _PDDL_WORDS.sub(" ", rest))  # an empty list
     words = said_in_words(re.sub(r"[()\[\]{}\"`*]", " ", rest), blocks if blocks is not None or not formal else ())
     return Said(formal + words.statements, words.unread, words.dangling or rest.count("(") > rest.count(")"))
 

@@ -51,6 +51,7 @@ _SPELLINGS = tuple(
     for pattern, token in (
         (r"(?:hand|arm)[-_]?empty", "HAND EMPTY"),
         (r"ha(?:ve|s) that", ""),
+        (r"(?:no longer|not) (?:covered|obstructed|under (?:anything|another)(?: block)?)", "CLEAR"),
         (r"(?:would|will)(?= (?:(?:now|then|also|still) )?(?:be|become|remain|stay|hold|have)\b)", ""),
         (r"no longer|not any ?more|(?:stop|cease)(?:s|ped|d)?(?: being| to be)?", "NOT"),
         (r"leaves|leaving|left", "NOT ON"),
@@ -67,6 +68,7 @@ _SPELLINGS = tuple(
         (r"which", "WHICH"),
         (rf"{_MOVED}(?:on(?: the)? top(?: of)?|onto|upon|atop|above|on)", "ON"),
         (r"under(?:neath)?|beneath|below|supports?|supporting", "UNDER"),
+        (r"into +HAND", "NOW INHAND"),
         (r"in +HAND|held(?: by +HAND)?|in (?:my |the )?possession", "INHAND"),
         (r"hold(?:s|ing)?|grip(?:s|ping)|carr(?:ies|ying)|grasp(?:s|ing)?|ha(?:s|ve|ving)", "HOLD"),
         (r"clear|uncovered|exposed", "CLEAR"),
@@ -95,7 +97,7 @@ def spelled(text: str, blocks: Collection[str] | None) -> list[str]:
 
     blocks: their names. None: any word that has no other meaning is one.
     """
-    text = re.sub(r"[ \t\r]+", " ", text.casefold())
+    text = re.sub(r"[ \t\r]+", " ", re.sub(r"(?<=\w) ?= ?(?=\w)", ": ", text.casefold()))
     names = frozenset(blocks or ()) | {a or b for a, b in _CALLED.findall(text)} - _FILLERS
     if blocks is None and _ARTICLE.search(text):
         names |= {"a"}
@@ -139,9 +141,14 @@ _STATEMENT = re.compile(
     )
 )
 _PAST = re.compile(r"WAS (?:(?!NOW )[^\s.;!?,&]+(?: |\Z))*")
+_OF_ONE = re.compile(
+    rf"({_ONE}) : (?=(?:NOW |NOT ){{0,2}}(?:ON|UNDER|INHAND|CLEAR|HOLD NOTHING)\b)"
+)  # `red: on the table`
+_LIES = re.compile(rf"({_ONE}) : TABLE\b")
 _SUPPOSED = re.compile(r"MAYBE [^.;!?\n]*")
 _NONE = re.compile(
-    r"\b(?:stack|tower)s?[*_ ]{0,3}:[*_ ]{0,3}(?:none|nothing|empty|no stacks|-)(?![\w-])", re.IGNORECASE
+    r"\b(?:(?:stack|tower)s?|on)[*_ ]{0,3}:[*_ ]{0,3}(?:none\b|nothing\b|empty\b|no stacks|-(?![\w-]))",
+    re.IGNORECASE,
 )
 _AFTER = re.compile(r"\bafter [^,.:;\n]{0,100}[,:]", re.IGNORECASE)
 
@@ -152,6 +159,7 @@ def said(text: str, blocks: Collection[str] | None = None) -> Said:
     With `blocks` given it reads what somebody tells of a world: what was, may be or is wished for is no fact of it.
     """
     tokens = " ".join(spelled(_AFTER.sub(" ", _NONE.sub(" ", text)), blocks))
+    tokens = _LIES.sub(r"\1 ON TABLE", _OF_ONE.sub(r"\1 ", tokens))
     if blocks is not None:
         tokens = _SUPPOSED.sub("", tokens)
     tokens = re.sub(r" {2,}", " ", _PAST.sub("PAST ", tokens.replace("MAYBE", "")))

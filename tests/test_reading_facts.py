@@ -48,6 +48,8 @@ def read(reply, before=BEFORE, action=ACTION, **more):
         f"The state after unstacking the amber block:\n{LISTED}",
         "holding amber\nclear coral\nontable coral\nontable jade\nclear jade",
         f"```\n{LISTED}\n```",
+        f"<answer>{LISTED}</answer>",
+        f"<next_state>\n{LISTED}\n</next_state>",
         "| fact |\n|---|\n| holding(amber) |\n| clear(coral) |\n| ontable(coral) |\n| ontable(jade) |\n| clear(jade) |",
         "holding(amber) # taken\nclear(coral) (new)\nontable(coral)\nontable(jade) -- as before\nclear(jade)",
         f"Sure! Here is the new state:\n\n{LISTED}\n\nLet me know if you need anything else!",
@@ -86,6 +88,14 @@ def test_all_facts_in_formal_notation(reply):
         "The state would be: holding amber, coral clear, jade clear, coral on table, jade on table",
         "After the action, the hand would be holding amber, coral would be clear, coral and jade would still be on the "
         "table, and jade would remain clear.",
+        "1. Amber: held by the hand\n2. Coral: on the table, clear\n3. Jade: on the table, clear",
+        "Amber - in hand\nCoral - on table, clear\nJade - on table, clear",
+        "hand = amber; coral = table; jade = table; clear = coral, jade",
+        "holding: [amber]\nclear: [coral, jade]\nontable: [coral, jade]\non: []",
+        "Amber gets lifted from the coral block into the hand. Now coral is clear. Coral and jade stay on the table; "
+        "jade stays clear.",
+        "The hand picks amber up, so it's now holding amber. The coral block, no longer covered, is clear. Coral and "
+        "jade are still on the table and jade is still clear.",
         "* **Hand**: holding amber\n* **On table**: coral, jade\n* **Clear**: coral, jade\n* **Stacks**: none",
         "Before: amber is on coral, coral and jade are on the table, the hand is empty\nAfter: amber is in the hand, "
         "coral is clear, coral is on the table, jade is on the table, jade is clear",
@@ -125,6 +135,8 @@ def test_what_changes_is_applied_to_what_was(reply):
     [
         '{"holding": "amber", "clear": ["coral", "jade"], "on_table": ["coral", "jade"], "on": []}',
         '{"holding": "amber", "clear": ["coral", "jade"], "ontable": ["coral", "jade"], "handempty": false}',
+        '{"holding": ["amber"], "clear": ["coral", "jade"], "ontable": ["coral", "jade"], "on": {}, '
+        '"handempty": "False", "legal": "True"}',
         '["holding(amber)", "clear(coral)", "ontable(coral)", "ontable(jade)", "clear(jade)"]',
         '{"state": "the hand holds amber. coral and jade are on the table. coral and jade are clear"}',
         '{"legal": true, "new_state": ["the hand is holding amber", "coral is clear", "coral is on the table", '
@@ -203,6 +215,8 @@ def test_of_several_states_the_first_counts(reply):
         ("Invalid action: the precondition clear(amber) is not satisfied.", None),
         ("The preconditions are not met: the hand is not empty.", None),
         ("This would violate the rule that the hand must be empty.", None),
+        ("False. The action is not applicable.", None),
+        ("This isn't a valid move; amber is not on coral.", None),
         ("The action fails because amber isn't on coral.", None),
         ("Not a legal action. The state stays as it was.", None),
         ('{"legal": false, "reason": "the hand is not empty"}', "illegal: the hand is not empty"),

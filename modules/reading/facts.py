@@ -60,7 +60,7 @@ def facts(
             read = entries(value, before, vocabulary)
             if read.statements or read.removed or read.illegal or read.unchanged:
                 return _of_object(read, before, vocabulary, cut or not whole)
-    done, said = verdict.goal(said, keep=not vocabulary.names(before))
+    done, said = verdict.goal(_TAGS.sub(" ", said), keep=not vocabulary.names(before))
     part = predicted(said, action)
     return _of_text(said, part, before, vocabulary, cut, done)
 
@@ -112,6 +112,7 @@ _RESULT = re.compile(
     r"|as a result\b|the (?:new|resulting|next|updated) state\b)",
     re.IGNORECASE,
 )
+_TAGS = re.compile(r"</?(?:answer|output|result|response|prediction|(?:next_|new_)?state|facts?)>", re.IGNORECASE)
 # `hand: empty -> holding amber`
 _ARROW = re.compile(
     r"(?P<who>[^:;,.\n]{1,60}): {0,3}(?P<old>[^:;,.\n>→]{1,60}?) {0,3}(?:[-=]+>|→|⇒) {0,3}(?P<new>(?=[^\s>]))"

@@ -145,6 +145,8 @@ def _stated(
     """The facts that one entry states, read from the first wording in which it says any."""
     if isinstance(leaf, float):
         leaf = f"{leaf:g}"
+    elif isinstance(leaf, str) and leaf.strip().lower() in ("true", "false", "yes", "no"):
+        leaf = bool(truth(leaf))
     names = [
         name.replace("_", " ") for name in keys if name != "[]" and not (deltas and _key(name) in _ADDED | _REMOVED)
     ]

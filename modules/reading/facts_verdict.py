@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 _ACTION = r"(?:action|move|step|that|this|it|you|i|we|which)"
-_BAD = r"(?:illegal|invalid|not (?:a )?(?:legal|valid|allowed|possible|permitted)|impossible|disallowed|forbidden)"
+_GOOD = r"(?:legal|valid|allowed|possible|permitted|applicable|executable|feasible)"
+_BAD = rf"(?:illegal|invalid|(?:not|\w{{2,5}}n['’]t) (?:an? )?{_GOOD}|impossible|disallowed|forbidden|inapplicable)"
 _VERDICT = re.compile(
     rf"\A\W{{0,6}}(?:the )?(?:(?:answer|result|output|verdict|state|action|move)\W{{1,3}})?(?:is )?{_BAD}\b"
     rf"|\b{_ACTION}\b[^.;\n]{{0,60}}?\b(?:is|are|was|would be|be|seems|'s)\s(?:therefore |thus |an? |simply )?{_BAD}\b"
-    rf"|^\W{{0,4}}(?:ILLEGAL|INVALID)\b|\bn[o']t (?:a )?(?:legal|valid)\b"
+    rf"|^\W{{0,4}}(?:ILLEGAL|INVALID)\b|\b(?:not|\w{{2,5}}n['’]t) (?:an? )?(?:legal|valid|applicable|executable)\b"
     r"|\b(?:violat(?:es?|ing)|break(?:s|ing)?) (?:a|an|any|the|this) (?:\w+ )?(?:rule|constraint|precondition)"
     r"|\b(?:action|move|step) (?:fails|failed|would fail|will fail|does not work)\b"
     rf"|\bpreconditions?\b[^.\n]{{0,30}}\b(?:not|fails?|isn['’]t|aren['’]t|unmet|violated)\b",
