@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dspy.clients.call_result import CACHE_FORMAT
 
 from engines import Engine, lm
 from thoughtree import Recording, RecordLM, ReplayLM
 from thoughtree.modules.recording import RecordingError
+from thoughtree.modules.recording.asked import Asked
 from thoughtree.modules.recording.line import header
+from thoughtree.search.chain import sealed
 
 TESTS = Path(__file__).parent
 POSIX = pytest.mark.skipif(os.name != "posix", reason="locks, pipes and signals of POSIX")
@@ -82,13 +88,39 @@ def test_a_line_is_on_disk_before_the_program_has_its_reply(path: Path):
         assert path.read_bytes().count(b'{"key": "') == n
 
 
-def test_threads_write_whole_lines(path: Path):
+def test_threads_write_whole_lines_and_lose_none(tmp_path: Path, request: pytest.FixtureRequest):
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)  # threads meet wherever they can
+    for run in range(3):  # each looks for what it asks while the others write
+        path = tmp_path / f"{run}.jsonl"
+        record = model(path)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda i, record=record: record(f"question {i % 50}"), range(100)))
+        again = Recording(path, create=False)
+        assert (len(again), len(again.lms), len(record.recording.lms)) == (50, 1, 1)
+        assert path.read_bytes().count(b"\n") == 2 + 50
+        assert (record.paid.calls, record.hits.calls) == (50, 50)
+
+
+def test_who_looks_between_a_write_and_its_end_takes_nothing_twice(path: Path, monkeypatch: pytest.MonkeyPatch):
     record = model(path)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: record(f"question {i % 100}"), range(200)))
-    assert len(Recording(path, create=False)) == 100
-    assert path.read_bytes().count(b"\n") == 2 + 100
-    assert (record.paid.calls, record.hits.calls) == (100, 100)
+    write, lookers = os.write, list[threading.Thread]()
+
+    def write_and_be_overtaken(file: int, content: Any) -> int:
+        written = write(file, content)
+        looker = threading.Thread(target=lambda: record.recording.find("0" * 64, look=True))
+        looker.start()
+        looker.join(0.1)
+        lookers.append(looker)
+        return written
+
+    monkeypatch.setattr(os, "write", write_and_be_overtaken)
+    for i in range(3):
+        record(f"question {i}")
+    for looker in lookers:
+        looker.join(10)
+    assert len(record.recording.lms) == 1
+    assert len(Recording(path, create=False)) == 3
 
 
 @POSIX
@@ -269,6 +301,71 @@ def test_damage_that_comes_while_it_is_open_is_named_each_time(path: Path):
     assert replay("question 1") == ["reply 2"]
     with pytest.raises(RecordingError, match="line 6"):
         model(path)("question 9")
+
+
+def sealed_line(value: Any) -> bytes:
+    """A line whose check is right, as whoever forges a file can make it."""
+    return sealed(json.dumps(value).encode(), 0)[0] + b"\n"
+
+
+GOOD: dict[str, Any] = {"key": "0" * 64, "asked": {"request": {}}, "result": {}}
+
+
+def served(recording: Recording, key: str) -> Any:
+    return ReplayLM(recording).served(Asked(key, {"n": 1}), recording.find(key) or {}, cache_hit=False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        GOOD,
+        GOOD | {"result": []},
+        GOOD | {"result": {"_dspy_format": "dspy-lm15-result-v9"}},
+        GOOD | {"result": {"_dspy_format": CACHE_FORMAT}},
+        GOOD | {"result": {"_dspy_format": CACHE_FORMAT, "responses": [{"model": 3}], "outputs": 1, "cost": "x"}},
+        GOOD | {"asked": None},
+        GOOD | {"asked": {"request": {"messages": 3}}},
+        GOOD | {"asked": {"request": {"messages": [3]}}},
+        GOOD | {"asked": {"request": {"config": 3}}},
+        GOOD | {"key": "z" * 64},
+        GOOD | {"key": 3},
+        {"lm": {"model": "a/b"}},
+        {"lm": []},
+        {"other": 1},
+    ],
+    ids=str,
+)
+def test_a_forged_line_is_an_error_that_names_it(value: dict[str, Any], path: Path):
+    path.write_bytes(b"".join(recorded(path)) + sealed_line(value))
+    with pytest.raises(RecordingError, match=r"line 6: "):
+        served(Recording(path, create=False), "0" * 64)
+
+
+def test_any_damage_is_an_error_or_a_shorter_recording(path: Path):
+    lines = recorded(path, 4)
+    replies = {reply["key"]: reply["result"] for reply in map(json.loads, lines[2:])}
+    draw = random.Random(11)
+    opened = 0
+    for _ in range(300):
+        content = bytearray(b"".join(lines))
+        for _ in range(draw.randint(1, 3)):
+            start = draw.randrange(len(content))
+            how = draw.randrange(3)
+            if how == 0:
+                content[start] = draw.randrange(256)
+            elif how == 1:
+                del content[start : start + draw.randint(1, 900)]
+            else:
+                content[start:start] = draw.randbytes(draw.randint(1, 9))
+        path.write_bytes(content)
+        try:
+            found = Recording(path, create=False)
+        except RecordingError:
+            continue
+        opened += 1
+        for key, result in replies.items():
+            assert found.find(key) in (None, result)
+    assert opened > 0  # where nothing but the end of the last line was hit
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ class Kept(ServedLM):
     ledger: Ledger
     kwargs: dict[str, Any]
     model: str
+    model_type: str
 
     @property
     def paid(self) -> Usage:
@@ -35,7 +36,10 @@ class Kept(ServedLM):
 
     def served(self, asked: Asked, result: dict[str, Any], *, cache_hit: bool) -> CallResult:
         """A recorded reply, as the model gave it."""
-        made = loaded(result, cache_hit=cache_hit)
+        try:
+            made = loaded(result, cache_hit=cache_hit)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise self.recording.wrong(asked.key, f"its reply cannot be read ({error!r})") from error
         used, _ = self.used_by(made, asked, 0.0)
         self.ledger.hit(used)
         self.recording.ledger.hit(used)

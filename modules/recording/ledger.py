@@ -19,20 +19,18 @@ _lock = threading.Lock()  # one for all: adding takes no time
 class Ledger:
     """paid: calls that reached a model and brought a reply. hits: calls that were served; their cost is what was saved.
 
-    Dollars of unknown price count as 0 in both; `unpriced` says for how many paid calls. own: the keys that were
-    paid for here. refused: whether a ceiling kept a call from being paid.
+    Dollars of unknown price count as 0 in both; `unpriced` says for how many paid calls. refused: whether a
+    ceiling kept a call from being paid.
     """
 
     def __init__(self) -> None:
         self.refused = False
         self.paid, self.hits, self.unpriced = FREE, FREE, 0
-        self.own: set[str] = set()
 
-    def pay(self, key: str, used: Usage, *, priced: bool) -> None:
+    def pay(self, used: Usage, *, priced: bool) -> None:
         with _lock:
             self.paid += used
             self.unpriced += 0 if priced else used.calls
-            self.own.add(key)
 
     def hit(self, used: Usage) -> None:
         with _lock:

@@ -11,6 +11,7 @@ import json
 from importlib.metadata import version
 from typing import Any
 
+from dspy.clients.call_result import CACHE_FORMAT
 from pydantic_core import from_json
 
 from ...search.chain import BrokenChain, opened, sealed
@@ -20,6 +21,16 @@ BEGINNING = b'{"format": "thoughtree.recording/'  # of every recording, of any v
 _HEADER = f'{{"format": "{FORMAT}"'.encode()
 _REPLY = b'{"key": "'
 _LM = b'{"lm": {'
+_LM_PARTS = {
+    "model": str,
+    "model_type": str,
+    "use_developer_role": bool,
+    "settings": dict,
+    "supports_function_calling": bool,
+    "supports_reasoning": bool,
+    "supports_response_schema": bool,
+    "supported_params": list,
+}
 _KEY = slice(len(_REPLY), len(_REPLY) + 64)
 
 
@@ -62,6 +73,10 @@ def key_of(body: bytes) -> str | None:
     return body[_KEY].decode() if body.startswith(_REPLY) else None
 
 
+def is_lm(body: bytes) -> bool:
+    return body.startswith(_LM)
+
+
 def read(body: bytes) -> dict[str, Any]:
     """The object of a line that was checked. WrongLine: it is none."""
     try:
@@ -74,6 +89,34 @@ def read(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise WrongLine("it is no JSON object")
     return found
+
+
+def lm_of(body: bytes) -> dict[str, Any]:
+    """What an LM's line says, complete as `definition_of` makes it. WrongLine: it is not."""
+    lm = read(body)["lm"]
+    if not all(isinstance(lm.get(name), kind) for name, kind in _LM_PARTS.items()):
+        raise WrongLine("it describes no LM")
+    return {name: lm[name] for name in _LM_PARTS}
+
+
+def reply_of(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a reply's line says was asked, and the result. WrongLine: it does not."""
+    found = read(body)
+    asked, result = found.get("asked"), found.get("result")
+    if not isinstance(asked, dict) or not _is_request(asked.get("request")) or not isinstance(result, dict):
+        raise WrongLine("it is no request and reply")
+    if result.get("_dspy_format") != CACHE_FORMAT:
+        raise WrongLine(
+            f"its reply is of the format {result.get('_dspy_format')!r}, and this DSPy reads {CACHE_FORMAT!r}"
+        )
+    return asked, result
+
+
+def _is_request(request: Any) -> bool:
+    if not isinstance(request, dict) or not isinstance(request.get("config", {}), dict):
+        return False
+    messages = request.get("messages", [])
+    return isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
 
 
 def _sealed(value: dict[str, Any]) -> bytes:

@@ -65,7 +65,10 @@ class RecordLM(Kept):
     ) -> None:
         self.recording, self.ledger, self.refresh = Recording.at(path), Ledger(), refresh
         self.cache = False
-        self._settings = settings_of(lm)  # copies are numbered, and get other settings
+        # Of all copies, which are numbered and get other settings.
+        self._settings = settings_of(lm)
+        self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
+        self._renewed: set[str] = set()
 
     def answer(self, call: Any) -> CallResult:
         call.cache = False
@@ -81,7 +84,7 @@ class RecordLM(Kept):
         try:
             if (kept := self._known(asked, look=True)) is not None:
                 return kept
-            definition, began = definition_of(self, self._settings), time.perf_counter()
+            definition, began = self._definition(), time.perf_counter()
             with self._paying(asked.whole["n"]):
                 return self._paid(asked, execute(self, call), definition, time.perf_counter() - began)
         finally:
@@ -100,14 +103,14 @@ class RecordLM(Kept):
         try:
             if (kept := self._known(asked, look=True)) is not None:
                 return kept
-            definition, began = definition_of(self, self._settings), time.perf_counter()
+            definition, began = self._definition(), time.perf_counter()
             async with self._apaying(asked.whole["n"]):
                 return self._paid(asked, await aexecuted(self, call), definition, time.perf_counter() - began)
         finally:
             self.recording.flights.land(flight)
 
     def _known(self, asked: Asked, *, look: bool = False) -> CallResult | None:
-        if self.refresh and asked.key not in self.ledger.own:
+        if self.refresh and asked.key not in self._renewed:
             return None
         result = self.recording.find(asked.key, look=look)
         return None if result is None else self.served(asked, result, cache_hit=True)
@@ -143,14 +146,22 @@ class RecordLM(Kept):
         """Append it. Where another process was faster its reply stands, so that all go on from the same."""
         used, is_priced = self.used_by(result, asked, seconds)
         for ledger in (self.ledger, self.recording.ledger):
-            ledger.pay(asked.key, used, priced=is_priced)
+            ledger.pay(used, priced=is_priced)
         if (purse := self.recording.purse) is not None:
             purse.add(used.tokens, used.cost if is_priced else None, used.seconds, self.model)
         dumped = hide(result.dump(), telling(secrets_of(self)))
         stands = self.recording.keep(asked.key, asked.shown(self), dumped, definition, replace=self.refresh)
+        if self.refresh:
+            self._renewed.add(asked.key)
         if stands is dumped:
             return result
         return replace(loaded(stands, cache_hit=False), usage=result.usage, cost=result.cost)
+
+    def _definition(self) -> dict[str, Any]:
+        name = (self.model, self.model_type)
+        if name not in self._definitions:
+            self._definitions[name] = definition_of(self, self._settings)
+        return self._definitions[name]
 
     def dump_state(self) -> dict[str, Any]:
         """The state of the LM that is recorded, without any key: saved programs go into production."""

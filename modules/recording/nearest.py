@@ -20,31 +20,35 @@ from .errors import UnknownRequest
 LOOKED_AT = 20_000  # requests
 FEW = 8  # of them are looked at closely
 CLOSELY = 2_000  # characters of each
-BEFORE, BEHIND = 16, 40  # characters shown around the first difference
+BEFORE, BEHIND = 24, 40  # characters shown around the first difference
 TOLD = 4  # differences
 
 
 def unknown(recording: Any, lm: Any, asked: Asked) -> UnknownRequest:
     """The error for a request that is not in a recording."""
     shown = asked.shown(lm)
-    text = f"no reply is recorded in {recording.path} for this request, and a ReplayLM calls no model. "
+    place = "memory" if recording.path is None else repr(str(recording.path))
+    text = f"no reply is recorded in {place} for this request, and a ReplayLM calls no model. "
     found = nearest(recording, shown)
     if found is None:
         return UnknownRequest(text + "The recording holds no reply at all; make some with RecordLM", model=lm.model)
-    place, near = found
+    at, near = found
     told = list(differences(near, shown))
     more = f"; and {len(told) - TOLD} more" if len(told) > TOLD else ""
     what = "; ".join(told[:TOLD]) or "only what recordings leave out: a key, or the content of media"
-    text += f"The nearest of {len(recording)} is line {recording.number(place)}; they differ in {what}{more}. "
-    return UnknownRequest(text + f"To add it, run this with RecordLM(lm, {str(recording.path)!r})", model=lm.model)
+    text += f"The nearest of {len(recording)} is line {recording.number(at)}; they differ in {what}{more}. "
+    return UnknownRequest(
+        text + f"To add it, run this with RecordLM(lm, {'recording' if recording.path is None else place})",
+        model=lm.model,
+    )
 
 
 def nearest(recording: Any, shown: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
     """The place of the nearest recorded request, and what it asks; None: nothing is recorded."""
     wanted = _texts(shown)
     scored = (
-        (_alike(wanted, _texts(reply["asked"])) + _same_settings(shown, reply["asked"]), place, reply["asked"])
-        for place, reply in recording.replies(LOOKED_AT)
+        (_alike(wanted, _texts(asked)) + _same_settings(shown, asked), place, asked)
+        for place, asked, _ in recording.replies(LOOKED_AT)
     )
     best = heapq.nlargest(FEW, scored, key=lambda entry: entry[:2])
     if not best:
@@ -54,17 +58,13 @@ def nearest(recording: Any, shown: dict[str, Any]) -> tuple[int, dict[str, Any]]
 
 
 def differences(there: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """What is other in two requests: names and numbers first, of the messages only the first that is other."""
+    """What is other in two requests: the most telling first, and of the messages only the first that is other."""
     old, new = there["request"], now["request"]
     if old.get("model") != new.get("model"):
         yield _pair("model", old.get("model"), new.get("model"))
     for name in ("rollout_id", "n", "model_type"):
         if there.get(name) != now.get(name):
             yield _pair(name, there.get(name), now.get(name))
-    theirs, ours = old.get("config", {}), new.get("config", {})
-    for name in sorted(theirs.keys() | ours.keys()):
-        if theirs.get(name) != ours.get(name):
-            yield _pair(name, theirs.get(name), ours.get(name))
     before, after = _messages(old), _messages(new)
     if len(before) != len(after):
         yield f"the number of messages: {len(before)} there, {len(after)} now"
@@ -72,6 +72,10 @@ def differences(there: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
         if text != other:
             yield _first(f"message {number} ({role or after[number - 1][0]})", text, other)
             break
+    theirs, ours = old.get("config", {}), new.get("config", {})
+    for name in sorted(theirs.keys() | ours.keys()):
+        if theirs.get(name) != ours.get(name):
+            yield _pair(name, theirs.get(name), ours.get(name))
     for name in sorted((old.keys() | new.keys()) - {"model", "config", "messages", "system"}):
         if old.get(name) != new.get(name):
             yield _first(name, _json(old.get(name)), _json(new.get(name)))

@@ -52,10 +52,9 @@ class ReplayLM(Kept, dspy.LM):
     @property
     def knows_costs(self) -> bool:
         """Whether what its calls did cost is recorded, so that a ceiling in dollars can be held."""
-        recorded = [
-            reply for _, reply in self.recording.replies(100) if reply["asked"]["request"]["model"] == self.model
-        ]
-        return bool(recorded) and all(reply["result"]["cost"] is not None for reply in recorded)
+        newest = self.recording.replies(100)
+        own = [result for _, asked, result in newest if asked["request"].get("model") == self.model]
+        return bool(own) and all(result.get("cost") is not None for result in own)
 
     def answer(self, call: Any) -> CallResult:
         asked = asked_of(self, call)

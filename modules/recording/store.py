@@ -38,7 +38,7 @@ class Recording:
         self._lines = LinesMemory() if self.path is None else LinesFile(self.path, create=create)
         _all.add(self)
         if create and self.path is not None:
-            with self._lines.writing() as out:
+            with self._lines.writing() as out, self._lock:
                 self._look()
                 if not self._lines.seen:
                     self._refuse_foreign()
@@ -92,12 +92,11 @@ class Recording:
         if place is None and look:
             self._look()
             place = self._places.get(bytes.fromhex(key))
-        if place is None:
-            return None
-        result = self.read(place)["result"]
-        if not isinstance(result, dict):
-            raise self._wrong(place, "its result is no JSON object")
-        return result
+        return None if place is None else self._reply(place, self._checked(place, self._lines.line(place)))[1]
+
+    def wrong(self, key: str, problem: str) -> RecordingError:
+        """The error for a reply whose result nobody can read."""
+        return self._wrong(self._places[bytes.fromhex(key)], problem)
 
     def keep(
         self, key: str, asked: dict[str, Any], result: dict[str, Any], lm: dict[str, Any], *, replace: bool = False
@@ -108,32 +107,28 @@ class Recording:
             lm_line = lines.lm_line(lm)
         except (TypeError, ValueError, RecursionError) as error:
             raise RecordingError(f"recording {self.path}: this reply cannot be written as JSON: {error}") from error
-        with self._lines.writing() as out:
-            if not replace and (before := self.find(key, look=True)) is not None:
-                return before
+        with self._lines.writing() as out, self._lock:  # nobody here takes in lines that are only half accounted for
             self._look()
+            if not replace and (before := self.find(key)) is not None:
+                return before
             new = [] if lm in self._lms else [lm_line]
             begins = out.append([*new, line])
-            with self._lock:
-                self._places[bytes.fromhex(key)] = begins[-1]
-                self._lms += [lm] if new else []
+            self._places[bytes.fromhex(key)] = begins[-1]
+            self._lms += [lm] if new else []
         return result
 
-    def replies(self, newest: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The lines of the newest replies as they were written, each with its place."""
+    def replies(self, newest: int) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+        """The newest replies as they were written: place, what was asked, result."""
         with self._lock:
             places = sorted(self._places.values())[-newest:]
         for place, line in self._lines.lines(places[0]) if places else ():
             body = self._checked(place, line)
             if lines.key_of(body) is not None:
-                yield place, self._read(place, body)
+                yield place, *self._reply(place, body)
 
     def number(self, place: int) -> int:
         """Which line of the file it is, counted from 1."""
         return self._lines.number(place)
-
-    def read(self, place: int) -> dict[str, Any]:
-        return self._read(place, self._checked(place, self._lines.line(place)))
 
     # ----
 
@@ -142,16 +137,17 @@ class Recording:
         with self._lock:
             for place, line in self._lines.fresh():
                 body = self._checked(place, line)
-                key = lines.key_of(body)
-                if key is None:
-                    lm = self._read(place, body).get("lm")
-                    if isinstance(lm, dict) and lm not in self._lms:
-                        self._lms.append(lm)
-                    continue
                 try:
-                    self._places[bytes.fromhex(key)] = place
-                except ValueError as error:
-                    raise self._wrong(place, "its key is none") from error
+                    self._take(place, body)
+                except ValueError as error:  # WrongLine among them
+                    raise self._wrong(place, str(error)) from error
+
+    def _take(self, place: int, body: bytes) -> None:
+        key = lines.key_of(body)
+        if key is not None:
+            self._places[bytes.fromhex(key)] = place
+        elif lines.is_lm(body) and (lm := lines.lm_of(body)) not in self._lms:
+            self._lms.append(lm)
 
     def _checked(self, place: int, line: bytes) -> bytes:
         try:
@@ -159,9 +155,9 @@ class Recording:
         except lines.WrongLine as error:
             raise self._wrong(place, str(error)) from error
 
-    def _read(self, place: int, body: bytes) -> dict[str, Any]:
+    def _reply(self, place: int, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
-            return lines.read(body)
+            return lines.reply_of(body)
         except lines.WrongLine as error:
             raise self._wrong(place, str(error)) from error
 
