@@ -23,6 +23,7 @@ BENCHMARKS = {
     "driver": ("time of the drivers per LM call", False),
     "program": ("time per LM call of a whole program over a bare Predict's", False),
     "wall": ("wall time over the ideal, with slow calls", False),
+    "evaluation": ("calls per second of many searches at a time, through Evaluate", False),
     "deadline": ("time of a search whose time is up while something hangs", False),
     "imports": ("time to import thoughtree over the time to import dspy", False),
     "sandbox": ("time of a sandboxed program over a bare interpreter's", False),

@@ -280,6 +280,15 @@ def test_the_process_has_a_ceiling_of_its_own_around_all_limits():
     assert PROCESS.slots.held == 0
 
 
+def test_a_limit_of_calls_in_flight_stands_in_place_of_the_processs():
+    engine, model = crowd(IN_FLIGHT + 16)
+    with limit(in_flight=IN_FLIGHT + 16), limit(calls=1000), ThreadPoolExecutor(IN_FLIGHT + 32) as pool:
+        jobs = [pool.submit(copy_context().run, model, "?") for _ in range(IN_FLIGHT + 32)]
+        assert all(job.result() for job in jobs)
+    assert engine.peak == IN_FLIGHT + 16
+    assert PROCESS.slots.held == 0
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_does_not_wait_for_turns_that_its_parents_threads_hold():
     script = """

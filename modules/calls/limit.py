@@ -40,7 +40,8 @@ class limit:
 
     seconds: from the first entry on. cost: dollars; tokens: in and out. Both are known only after a call,
     so once reached they stop new calls. calls: never exceeded, retries and nested searches included.
-    in_flight: calls at once; further ones wait in order of arrival. per_minute: starts in any 60 seconds;
+    in_flight: calls at once; further ones wait in order of arrival. It stands in place of the process's own 64, so more
+    is possible (DSPy's native clients keep 100 connections). per_minute: starts in any 60 seconds;
     further ones wait.
 
     One limit may be entered many times, from several threads and tasks: they share its ceilings.

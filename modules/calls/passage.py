@@ -19,7 +19,10 @@ class Passage:
 
     def __init__(self, n: int) -> None:
         """OverCalls or Refusal: it may not start. Refused at once where that is known without waiting."""
-        self.n, self.meter, self.limits, self.entered = n, current(), (*active(), PROCESS), 0
+        inside = active()
+        chosen = any(purse.slots is not None for purse in inside)  # how many at once: the user's say, and not ours
+        self.n, self.meter, self.entered = n, current(), 0
+        self.limits = inside if chosen else (*inside, PROCESS)
         deadlines = [purse.deadline for purse in self.limits]
         if self.meter is not None:
             deadlines.append(self.meter.until)
