@@ -25,6 +25,7 @@ BENCHMARKS = {
     "wall": ("wall time over the ideal, with slow calls", False),
     "evaluation": ("calls per second of many searches at a time, through Evaluate", False),
     "deadline": ("time of a search whose time is up while something hangs", False),
+    "journal": ("wall time with a journal over without, and the time to resume from it", False),
     "imports": ("time to import thoughtree over the time to import dspy", False),
     "sandbox": ("time of a sandboxed program over a bare interpreter's", False),
     "mcts": ("time and memory of Monte-Carlo tree search, and rollouts in flight", False),

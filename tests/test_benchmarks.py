@@ -264,6 +264,17 @@ def test_the_timed_searches_have_the_nodes_that_are_divided_by() -> None:
     assert search.result().duplicates() == 0
 
 
+def test_the_resumed_beams_have_the_replies_that_are_said(tmp_path: Path) -> None:
+    journal, path = _benchmarks("journal"), tmp_path / "journal"
+    for replies, (width, depth) in journal.SIZES.items():
+        assert replies == (1 + 5) * sum(min(width, 5**level) for level in range(depth))
+    journal.whole(path, 1_014)
+    content = path.read_bytes()
+    assert len(content.splitlines()) == 1 + 1_014
+    journal.whole(path, 1_014)
+    assert path.read_bytes() == content  # each reply was there
+
+
 # ---- reports and the command line
 
 
