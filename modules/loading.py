@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import orjson
 
+from .. import tasks
 from ..tasks import Task
 from .about import signature_of
 from .inputs import PER_CALL
-from .plan import FORMAT, Plan
+from .plan import DAMAGED, FORMAT, Plan
 from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
-# What reading a damaged file may raise.
-DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
-OURS = "thoughtree."
+LOOSER = ("without", "paths")  # what lets programs out of a Sandbox; only code may say so
 PROGRAMS = ("TreeOfThoughts", "LATS", "RAP")
 
 
@@ -75,8 +75,8 @@ def load(
 
 def _state(path: Path) -> dict[str, Any]:
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        state = orjson.loads(path.read_bytes())  # as DSPy, which wrote it
+    except ValueError as error:
         raise ValueError(f"{path}: not a saved program (not JSON: {error})") from error
     settings = state.get("settings") if isinstance(state, dict) else None
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
@@ -137,14 +137,24 @@ def _environment(path: Any, described: Any) -> Any:
     _, brace, settings = str(described).partition("{")
     try:
         own = json.loads(brace + settings)
+        runner = own.get("runner") or {}
+        if not isinstance(runner, dict) or any(runner.get(name) for name in LOOSER):
+            raise ValueError(f"its runner is {runner!r}")
         if own.pop("env") == f"{Programming.__module__}:{Programming.__qualname__}":
             return Programming(**own)
     except DAMAGED:
-        pass  # a runner of the user's own, say
+        pass  # a runner of the user's own, say, or a file that opens the sandbox
     raise ValueError(
         f"{path}: a LATS acts in an environment, which is not in the file; give env=, tools= or reward_fn=, "
         "or on the command line --program"
     )
+
+
+def _ours() -> dict[str, type[Task[Any, Any]]]:
+    """The tasks of this package, by the names that files have for them."""
+    kinds = [getattr(tasks, name) for name in tasks.__all__]
+    found = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Task)]
+    return {f"{kind.__module__}:{kind.__qualname__}": kind for kind in found}
 
 
 def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
@@ -152,17 +162,19 @@ def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
         raise ValueError(f"{path}: its task is {described!r}, and no name; give task=...")
     name, _, settings = described.partition("{")
     module, _, attribute = name.partition(":")
-    if not module.startswith(OURS) and not allowed:
+    found: Any = _ours().get(name)
+    if found is None and not allowed:
         raise ValueError(
             f"{path}: its task is {name}, whose import would run code; give task=..., or "
             "allow_task_import=True if you trust the file"
         )
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:  # ValueError: a NUL in the name
-        raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
+    if found is None:
+        try:
+            found = importlib.import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError, ValueError) as error:  # ValueError: a NUL in the name
+            raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ValueError(f"{path}: {name} is no task; give task=...")
     try:

@@ -20,6 +20,8 @@ FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
 STRUCTURE = ("propose", "rate", "scale", "answer", "transition")  # what the roles' signatures hang on
 HOTTEST = 2.0  # temperature that providers take
+# What reading a damaged file may raise.
+DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
 
@@ -212,7 +214,10 @@ class Settings(Parameter):
                 )
         if not isinstance(state.get("plan"), Mapping):
             raise ValueError("damaged settings of a thoughtree program: they have no plan")
-        plan = Plan.load(state["plan"])
+        try:
+            plan = Plan.load(state["plan"])
+        except DAMAGED as error:
+            raise ValueError(f"damaged settings of a thoughtree program ({error})") from error
         for name in STRUCTURE:
             if getattr(plan, name) != getattr(self.plan, name):
                 raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -14,13 +15,12 @@ from .combination import check
 from .estimate import Estimate, estimate
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
-from .plan import STRUCTURE, Plan, Settings
+from .plan import DAMAGED, STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
-from .predictor import without_keys
+from .predictor import check_state, without_keys
 from .roles import ROLES
 from .session import Session
 
-SAVED = ("demos", "fields", "lm", "signature", "traces", "train")  # by DSPy, of a predictor
 # By all copies of a program:
 SHARED = ("task", "signature", *(f"{role}_lm" for role in ROLES), *FUNCTIONS)
 
@@ -68,15 +68,25 @@ class Program(dspy.Module):
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:
         """As for any DSPy module. ValueError for the state of another program; nothing is changed then."""
-        if "settings" not in state:
+        if not isinstance(state, Mapping) or "settings" not in state:
             raise ValueError("this is the state of another module: it has no settings of a thoughtree program")
         missing = [name for name, _ in self.named_parameters() if name not in state]
         check(self, self.settings.checked(state["settings"]))
         if missing:
             raise ValueError(f"this is the state of a program that has no {missing[0]}; build this one alike")
         for name, predictor in self.named_predictors():
-            _check_predictor(name, predictor, state[name])
-        super().load_state(state, **options)
+            check_state(name, predictor, state[name], trusted=options.get("allow_unsafe_lm_state", False))
+        try:
+            super().load_state(state, **options)
+        except DAMAGED as error:
+            raise ValueError(f"the state of a predictor is damaged ({type(error).__name__}: {error})") from error
+
+    def load(self, path: str | Path, *args: Any, **options: Any) -> None:
+        """As of any DSPy module. ValueError for a file that is damaged, or holds the state of another program."""
+        try:
+            super().load(path, *args, **options)
+        except DAMAGED as error:
+            raise ValueError(f"{path}: cannot be loaded into this program ({type(error).__name__}: {error})") from error
 
     # ---- the plan
 
@@ -150,23 +160,3 @@ class Program(dspy.Module):
         from .tool import as_tool
 
         return as_tool(self, name, desc)
-
-
-def _check_predictor(name: str, predictor: Any, state: Any) -> None:
-    """ValueError for a state that DSPy would take as it is, and stumble over at the first call.
-
-    It sets whatever the state names. A `config` with an `api_base` would send the user's key to whoever wrote the file.
-    """
-    state = state if isinstance(state, Mapping) else {}
-    strange = sorted(key for key in state if key not in SAVED and hasattr(predictor, key))
-    if strange and type(predictor).load_state is dspy.Predict.load_state:
-        raise ValueError(f"the state of {name} is not to be trusted: DSPy saves no {', '.join(strange)} of a predictor")
-    demos, signature = state.get("demos"), state.get("signature")
-    if not isinstance(demos, list) or not all(isinstance(demo, Mapping | dspy.Example) for demo in demos):
-        raise ValueError(f"the state of {name} is damaged: its demos are no list of examples")
-    signature = signature if isinstance(signature, Mapping) else {}
-    fields: Any = signature.get("fields")
-    whole = isinstance(fields, list) and all(isinstance(field, Mapping) for field in fields)
-    texts = [text for field in fields for text in field.values() if text is not None] if whole else []
-    if not whole or not all(isinstance(text, str) for text in (signature.get("instructions"), *texts)):
-        raise ValueError(f"the state of {name} is damaged: its signature is not made of texts")
