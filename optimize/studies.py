@@ -138,9 +138,10 @@ def me() -> dict[str, Any]:
 
 
 def _born(pid: int) -> str | None:
-    """When a process of this machine started, in the kernel's ticks; None where that cannot be told."""
+    """When a process of this machine started, in the kernel's ticks; None where that cannot be told, or it is dead."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return None if told[0] in "ZX" else told[19]  # killed, and not yet waited for
     except (OSError, IndexError):
         return None
 

@@ -1,0 +1,107 @@
+"""Four processes at one study, one of them killed: every trial once, the lost one again, and nothing paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dspy
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+import tuning_worker
+from rankings import program
+from thoughtree.optimize.studies import storage_of
+
+HERE = Path(__file__).parent
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def worker(folder: Path, delay: float, *more: str) -> subprocess.Popen[str]:
+    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "tuning_worker.py"), str(folder), str(delay), *more],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
+    return optuna.load_study(study_name="tuning", storage=storage_of(folder / "study.log")).get_trials()
+
+
+def wait_for(folder: Path, states: set[TrialState], most: float = 60.0) -> list[optuna.trial.FrozenTrial]:
+    """Until a trial of one of these states with some results is there."""
+    until = time.monotonic() + most
+    while time.monotonic() < until:
+        if (folder / "study.log").exists():
+            try:
+                found = [t for t in trials(folder) if t.state in states and "worker" in t.user_attrs]
+            except KeyError:  # not made yet
+                found = []
+            if found:
+                return found
+        time.sleep(0.05)
+    raise AssertionError("no such trial came")
+
+
+def replies(folder: Path) -> list[str]:
+    lines = (folder / "replies.jsonl").read_text().splitlines()[1:]
+    return [entry["key"] for entry in map(json.loads, lines) if "key" in entry]
+
+
+@pytest.mark.timeout(240)
+def test_four_processes_share_a_study_and_one_is_killed(tmp_path: Path):
+    workers = [worker(tmp_path, 0.01) for _ in range(4)]
+    try:
+        running = wait_for(tmp_path, {TrialState.RUNNING})
+        victim = next(w for w in workers if w.pid in {t.user_attrs["worker"]["pid"] for t in running})
+        lost = {t.number for t in trials(tmp_path) if t.user_attrs.get("worker", {}).get("pid") == victim.pid}
+        os.kill(victim.pid, signal.SIGKILL)
+        said = [process.communicate(timeout=200) for process in workers]
+    finally:
+        for process in workers:
+            process.kill()
+    assert victim.returncode == -signal.SIGKILL
+    assert [(w.returncode, out) for w, (out, _) in zip(workers, said, strict=True) if w is not victim] == [
+        (0, "trials\n")
+    ] * 3, said
+    done = [t for t in trials(tmp_path) if t.state is TrialState.COMPLETE]
+    widths = [t.user_attrs["values"]["controller.width"] for t in done]
+    assert len(done) == len(set(widths)) == tuning_worker.CAP
+    failed = {t.number: t for t in trials(tmp_path) if t.state is TrialState.FAIL}
+    taken_over = {t.user_attrs["retry_of"] for t in trials(tmp_path) if "retry_of" in t.user_attrs}
+    assert taken_over
+    assert taken_over <= lost
+    assert taken_over <= set(failed)
+    paid = replies(tmp_path)
+    assert len(paid) == len(set(paid))  # no request has two replies
+
+    with dspy.context(lm=tuning_worker.model(0.0)):
+        made = tuning_worker.tuner(tmp_path).compile(
+            program(), trainset=tuning_worker.SET, space=tuning_worker.SPACE, pick="cheapest"
+        )
+    assert made.detailed_results.ended == "trials"
+    assert made.detailed_results.settings[made.detailed_results.front[-1]].results.score() == 1.0
+    assert len(made.detailed_results.settings) == tuning_worker.CAP
+
+
+@pytest.mark.timeout(240)
+def test_the_budget_holds_over_all_processes(tmp_path: Path):
+    """100 calls of which the race may take 70, for three workers; each pays for what it adds to the replies."""
+    workers = [worker(tmp_path, 0.005, "100") for _ in range(3)]
+    try:
+        said = [process.communicate(timeout=200) for process in workers]
+    finally:
+        for process in workers:
+            process.kill()
+    assert {process.returncode for process in workers} == {0}, said
+    assert 40 <= len(replies(tmp_path)) <= 70
