@@ -1,7 +1,8 @@
 """The log of an evaluation: each finished example on disk, so that a killed run goes on without paying again.
 
 A folder. `finished.jsonl`: a header, then a line for each example that was scored, written by the thread that scored
-it. `journals/`: of each example's search, from which a half-done one goes on. A line torn by a crash is dropped.
+it. `journals/`: of each example its search's journal, or the replies of its calls, from which a half-done one goes on.
+A line torn by a crash is dropped.
 An example that failed is not in the log: it is run again.
 """
 

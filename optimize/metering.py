@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -47,7 +48,7 @@ class _Tokens(UsageTracker):
 
 @dataclass(frozen=True, slots=True)
 class Metering:
-    """Contexts for calls to be counted in. lm: the configured one behind the gate, or None where there is none.
+    """Contexts for calls to be counted in. lm: the one to call, behind the gate, or None where none is configured.
 
     history: let DSPy keep its history too, which grows with every call.
     """
@@ -56,10 +57,16 @@ class Metering:
     history: bool = False
 
     @classmethod
-    def here(cls, history: bool = False) -> Metering:
-        """With the LM that is configured here."""
+    def here(cls, history: bool = False, replies: Path | None = None) -> Metering:
+        """With the LM that is configured here. replies: a file to keep its replies in, and to take them from."""
         lm = dspy.settings.lm
-        return cls(gate(lm, history=history, retries=True) if isinstance(lm, dspy.BaseLM) else None, history)
+        if not isinstance(lm, dspy.BaseLM):
+            return cls(None, history)
+        if replies is not None:
+            from .replies import recorded
+
+            lm = recorded(lm, replies)
+        return cls(gate(lm, history=history, retries=True), history)
 
     def around(self, program: Any, tally: Tally) -> AbstractContextManager[Any]:
         """A context in which the LM calls of `program` count on `tally`, and leave no history and no trace."""

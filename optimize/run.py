@@ -55,9 +55,8 @@ class Run:
         self.log = None
         if resume is not None:
             self.log = Log(resume, identity.describe(program, scorer, self.devset, keys))
-        self.runner = Runner(
-            program, scorer, Metering.here(history), None if self.log is None else self.log.journals, details
-        )
+        journals = None if self.log is None else self.log.journals
+        self.runner = Runner(program, scorer, Metering.here(history), journals, details)
         self.progress = Progress(len(self.devset), progress)
         self.jobs: list[Job] = list(zip(range(len(keys)), self.devset, keys, strict=True))
 

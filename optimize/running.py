@@ -36,8 +36,9 @@ class Lost(Exception):
 class Runner:
     """How the examples of one evaluation are run.
 
-    journals: the folder for the journals of searches, one folder an example; None: no journals. details: keep the
-    tracebacks of errors.
+    journals: the folder for what half-done examples go on from: the journals of searches, a folder an example, and
+    for other programs the replies of their calls, a file an example. None: neither. details: keep the tracebacks of
+    errors.
     """
 
     program: Any
@@ -53,15 +54,17 @@ class Runner:
     def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
         outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+        metering = self.metering
         try:
-            with self.metering.around(self.program, tally):
+            metering = self._metering(key)
+            with metering.around(self.program, tally):
                 prediction = self.program(**self._inputs(example, key))
             outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
         except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
             return self._lost(outcome, "program", error, tally, time.monotonic() - began)
         judging = Tally()
         try:
-            with self.metering.around(self.scorer.metric, judging):
+            with metering.around(self.scorer.metric, judging):
                 said = self.scorer.call(example, prediction)
             return self._judged(outcome, said, judging)
         except (Exception, CancelledError) as error:
@@ -70,8 +73,10 @@ class Runner:
     async def arun(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With `acall` and, where the metric is async, awaiting it."""
         outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+        metering = self.metering
         try:
-            with self.metering.around(self.program, tally):
+            metering = self._metering(key)
+            with metering.around(self.program, tally):
                 prediction = await self.program.acall(**self._inputs(example, key))
             outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
         except (Exception, CancelledError) as error:
@@ -80,7 +85,7 @@ class Runner:
             return self._lost(outcome, "program", error, tally, time.monotonic() - began)
         judging = Tally()
         try:
-            with self.metering.around(self.scorer.metric, judging):
+            with metering.around(self.scorer.metric, judging):
                 said = self.scorer.call(example, prediction)
                 said = await said if inspect.isawaitable(said) else said
             return self._judged(outcome, said, judging)
@@ -88,6 +93,12 @@ class Runner:
             if _cancelled(error):
                 raise
             return self._lost(outcome, "metric", error, judging)
+
+    def _metering(self, key: str) -> Metering:
+        """Of one example: its replies are its own, as equal examples are each asked."""
+        if self.journals is None or isinstance(self.program, Program):
+            return self.metering
+        return Metering.here(self.metering.history, self.journals / f"{key}.jsonl")
 
     def _inputs(self, example: dspy.Example, key: str) -> dict[str, Any]:
         inputs = dict(example.inputs().items())

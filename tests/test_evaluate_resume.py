@@ -268,3 +268,61 @@ def test_killed_for_real_it_goes_on_and_repeats_only_what_was_in_flight(tmp_path
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split("\n")[-2] == "100.0 96 True"
     assert 96 <= made() <= 96 + 4 * kills
+
+
+class Chain(dspy.Module):
+    """Four calls, one after the other; `breaks` ends it after so many."""
+
+    def __init__(self, breaks=None):
+        super().__init__()
+        self.step = dspy.Predict("number, before -> answer")
+        self._breaks = breaks or {}
+
+    def forward(self, number):
+        said = []
+        for i in range(4):
+            if self._breaks.get(number) == i:
+                raise KeyError("the machine went down")
+            said.append(self.step(number=number, before=len(said)).answer)
+        return dspy.Prediction(answer="yes", said=said)
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_half_done_examples_of_any_program_go_on_from_their_replies(tmp_path, cache, cached):
+    model = Engine(lambda kind, inputs, n: {"answer": f"reply {n}"})
+    evaluate = Evaluate(devset=numbers(3), metric=right, num_threads=1, resume=tmp_path)
+    breaks = {1: 3}
+    with dspy.context(lm=lm(model, cache=cache)):
+        first = evaluate(Chain(breaks))
+        assert (len(first.errors), model.count()) == (1, 4 + 3 + 4)
+        breaks.clear()
+        second = evaluate(Chain(breaks))
+    assert model.count() == 12
+    assert second.results[1][1].said == ["reply 5", "reply 6", "reply 7", "reply 12"]
+    assert second.outcomes[1].spent.calls == 4
+
+
+class Samples(dspy.Module):
+    """Asks the same thing three times."""
+
+    def __init__(self):
+        super().__init__()
+        self.predict = dspy.Predict("number -> answer")
+
+    def forward(self, number):
+        return dspy.Prediction(answer="yes", said=[self.predict(number=number).answer for _ in range(3)])
+
+
+def test_samples_of_a_model_without_a_cache_stay_apart(tmp_path):
+    model = Engine(lambda kind, inputs, n: {"answer": f"reply {n}"})
+    evaluate = Evaluate(devset=[numbers(1)[0]] * 2, metric=right, num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        result = evaluate(Samples())
+        (tmp_path / "finished.jsonl").unlink()  # as if killed before the first example was whole
+        again = evaluate(Samples())
+    assert [p.said for _, p, _ in result.results] == [
+        ["reply 1", "reply 2", "reply 3"],
+        ["reply 4", "reply 5", "reply 6"],
+    ]
+    assert [p.said for _, p, _ in again.results] == [p.said for _, p, _ in result.results]
+    assert model.count() == 6
