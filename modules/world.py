@@ -71,7 +71,7 @@ class World(dspy.Module):
         vocabulary = getattr(task, "vocabulary", None)
         said = reading.facts(prediction.next_state, state.facts, task.show(action), vocabulary=vocabulary, cut=cut)
         if said.error is not None:
-            return Unread(f"{said.reason}: {prediction.next_state or ''}")
+            return Unread(prediction.next_state or "", why=said.reason)
         if not said.valid or said.state is None:
             return Illegal(said.reason or "the world model says so")
         return landed(task, task.predicted(state, action, said.state))

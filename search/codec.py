@@ -99,8 +99,8 @@ class Codec:
                 return ["reflected", lesson]
             case Answered(fields, verified, rule, reward, feedback):
                 return ["answered", self.dump_fields(fields), verified, rule, reward, feedback]
-            case Unread(text, value):
-                return ["unread", text] if value is None else ["unread", text, value]
+            case Unread(text, value, why):
+                return ["unread", text] if value is None and why is None else ["unread", text, value, why]
             case Failed(error, fatal, transient, retry_after):
                 return ["failed", error, fatal, transient, retry_after]
             case _:
@@ -131,7 +131,8 @@ class Codec:
                 fields, verified, rule, reward, feedback = rest
                 return Answered(self.load_fields(fields), bool(verified), rule, reward, feedback)
             case "unread":
-                return Unread(str(rest[0]), float(rest[1]) if rest[1:] else None)
+                text, value, why = (*rest, None, None)[:3]
+                return Unread(str(text), None if value is None else float(value), None if why is None else str(why))
             case "failed":
                 error, fatal, transient, retry_after = rest
                 wait = None if retry_after is None else float(retry_after)

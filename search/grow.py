@@ -33,6 +33,12 @@ Landing = Stepped | Illegal | Unread | Failed  # where an action leads
 Landings = list[tuple[Any, Landing | None]]  # action, landing; None: an equal action came before it
 
 
+def _failure(landing: Unread | Failed) -> str:
+    if isinstance(landing, Failed):
+        return landing.error
+    return "the reply could not be read" + (f": {landing.why}" if landing.why else "")
+
+
 def describe(error: BaseException) -> str:
     """The error in words; one that cannot even say what it is has its name."""
     try:
@@ -157,8 +163,7 @@ class Grower(Generic[S, A]):
             if isinstance(landing, Illegal):
                 node.status, node.reason = ILLEGAL, landing.rule
             else:
-                error = landing.error if isinstance(landing, Failed) else "the reply could not be read"
-                node.status, node.reason = FAILED, error
+                node.status, node.reason = FAILED, _failure(landing)
             return
         node.state = landing.state
         if landing.key is not None and self.dedupe:

@@ -175,11 +175,13 @@ class Answered:
 class Unread:
     """A reply came, and says nothing that can be read.
 
-    value: what a node is worth after such a rating, where that is known better than by its scale.
+    value: what a node is worth after such a rating, where that is known better than by its scale. why: what is wrong
+    with it, if that is known.
     """
 
     text: str
     value: float | None = None
+    why: str | None = None
 
     def __post_init__(self) -> None:
         if self.value is not None and not isfinite(self.value):

@@ -63,7 +63,7 @@ _SPELLINGS = tuple(
         (rf"{_MOVED}on[-_ ]?(?:the )?(?:table|tabletop|ground|floor)", "ON TABLE"),
         (r"(?:the )?(?:table|tabletop|ground|floor)", "TABLE"),
         (r"NOT ON +TABLE", "NOT ON TABLE"),
-        (r"(?:all|every|each)(?: of)?(?: the)? (?:blocks?|cubes?)", "EVERY"),
+        (r"(?:all|every|each)(?: of)?(?: the)?(?: (?:two|three|four|five|six|[0-9]))? (?:blocks?|cubes?)", "EVERY"),
         (r"both|all|each|they(?: both)?", "THEY"),
         (r"which", "WHICH"),
         (rf"{_MOVED}(?:on(?: the)? top(?: of)?|onto|upon|atop|above|on)", "ON"),

@@ -281,7 +281,13 @@ def test_a_journal_holds_what_settled_a_value() -> None:
     from thoughtree.search.codec import Codec
     from thoughtree.search.protocol import Ask, Rate, Reply
 
-    for outcome in (Rated((0.7,), ("yes",), settled=True), Rated((0.7,)), Unread("x", 0.25), Unread("x")):
+    for outcome in (
+        Rated((0.7,), ("yes",), settled=True),
+        Rated((0.7,)),
+        Unread("x", 0.25),
+        Unread("x", why="y"),
+        Unread("x"),
+    ):
         line = Codec().write(Ask(0, Rate((1,))), Reply(outcome))
         assert Codec().read(line).reply.outcome == outcome  # type: ignore[union-attr]
     with pytest.raises(ValueError, match=re.escape("Unread(value=nan)")):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import dspy
 import pytest
 
 import thoughtree
-from engines import Engine, lm
+from engines import Engine, lm, response
 from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal
 from thoughtree.search import DFS, NodeStatus, SearchStatus
+from thoughtree.search.budget import Ended
 from thoughtree.tasks import BlocksworldState
+from thoughtree.tasks.blocksworld_text import in_words
 
 each = pytest.mark.parametrize(
     ("concurrency", "driver"), [(c, d) for c in (1, 8) for d in ("threads", "asyncio")], ids=str
@@ -100,6 +103,98 @@ def test_an_unread_prediction_is_asked_once_more_and_then_fails_its_child() -> N
     children = [node for node in found.search.tree if node.id]
     assert {node.status for node in children} == {NodeStatus.FAILED}
     assert found.search.unread["step"] == 2 * len(children)
+
+
+CONTRADICTION = "the hand is empty, I am holding the red block, the blue and green blocks are on the table"
+
+
+def once_then_right(first: Any) -> Any:
+    """A world model that is right about each step when it is asked again."""
+    asked: set[tuple[str, str]] = set()
+
+    def model(kind: Any, inputs: dict[str, str], n: int) -> Any:
+        if "next_state" in kind and (step := (inputs["search_state"], inputs["search_action"])) not in asked:
+            asked.add(step)
+            return first
+        return world(kind, inputs, n)
+
+    return model
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"next_state": CONTRADICTION},
+        {"next_state": "holding(red)\nontable(blue)\nontable(gr"},
+        response("[[ ## next_state ## ]]\nholding(red)\nontable(blue)\nontable(green)", finish="length"),
+    ],
+    ids=["contradiction", "cut off", "cut by the limit"],
+)
+def test_what_is_asked_again_and_then_read_leads_to_the_same_plan(first: Any) -> None:
+    engine = Engine(once_then_right(first))
+    found = solve(RAP(task=Blocksworld(), concurrency=1), engine)
+    assert found.plan.splitlines() == PLAN
+    steps = [call for call in engine.calls if "next_state" in call.kind]
+    assert found.search.unread == {"step": (len(steps) + 1) // 2}  # at the goal the last one is not asked again
+    assert NodeStatus.FAILED not in {node.status for node in found.search.tree}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (CONTRADICTION, "hand empty and holding"),
+        ("holding(red)\nontable(blue)\nontable(gr", "the reply was cut off"),
+        ("holding(red)\nontable(blue)", "it does not say where green is"),
+    ],
+)
+def test_a_child_that_cannot_be_read_fails_with_the_reason(reply: str, reason: str) -> None:
+    found = solve(RAP(task=Blocksworld(), controller=MCTS(rollouts=1)), Engine(told(reply))).search
+    children = [node for node in found.tree if node.id]
+    assert {node.status for node in children} == {NodeStatus.FAILED}
+    assert {node.reason for node in children} == {f"the reply could not be read: {reason}"}
+    assert found.unread == {"step": 2 * len(children)}
+    assert found.spent_by["step"].calls == 2 * len(children)
+    assert "rate" not in found.spent_by  # what failed is not rated
+
+
+def told_in(shape: Any) -> Any:
+    """The world model's replies in another shape: from the facts before and after an action."""
+
+    def model(kind: Any, inputs: dict[str, str], n: int) -> Any:
+        said = world(kind, inputs, n)
+        if "next_state" not in kind or said["next_state"].startswith("ILLEGAL"):
+            return said
+        before, after = (set(text.splitlines()) for text in (inputs["search_state"], said["next_state"]))
+        return {"next_state": shape(before, after)}
+
+    return model
+
+
+SHAPES = {
+    "delta": lambda before, after: "\n".join(
+        [*(f"+ {f}" for f in after - before), *(f"- {f}" for f in before - after)]
+    ),
+    "JSON delta": lambda before, after: json.dumps({"add": sorted(after - before), "delete": sorted(before - after)}),
+    "JSON": lambda before, after: (
+        f"Here it is:\n```json\n{json.dumps({'state': sorted(after), 'goal_met': 'False'})}\n```"
+    ),
+    "prose": lambda before, after: "After that, " + ", ".join(map(in_words, sorted(after))) + ".",
+    "several states": lambda before, after: "[STATE 1] " + ", ".join(sorted(after)) + "\n[STATE 2] handempty",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_predictions_of_every_shape_lead_to_the_plan(shape: str) -> None:
+    found = solve(RAP(task=Blocksworld(), transition="check"), Engine(told_in(SHAPES[shape])))
+    assert found.plan.splitlines() == PLAN
+    assert found.search.world_accuracy == 1.0
+
+
+def test_a_step_that_changes_nothing_is_not_gone_on_from() -> None:
+    found = solve(RAP(task=Blocksworld(), controller=MCTS(rollouts=3)), Engine(told("Nothing changes."))).search
+    assert {node.status for node in found.tree if node.id} == {NodeStatus.ILLEGAL}
+    assert found.rules_broken() == {"nothing changes": len(found.tree) - 1}
+    assert found.ended is Ended.SEARCHED_OUT
 
 
 def test_the_reward_joins_the_verdict_with_the_share_of_the_goal() -> None:

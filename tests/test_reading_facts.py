@@ -196,6 +196,20 @@ def test_of_several_states_the_first_counts(reply):
     assert read(reply).state == TAKEN
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "All three blocks are on the table, all are clear, and the hand is empty.",
+        "All blocks are on the table. Hand empty.",
+    ],
+)
+def test_all_blocks_at_once(reply):
+    done = completed(f"ontable({block})" for block in ("amber", "coral", "jade"))
+    found = read(reply, TAKEN, "put down amber").state
+    assert found is not None
+    assert completed(found) == done
+
+
 # -- no new state
 
 
