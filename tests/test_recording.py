@@ -505,6 +505,33 @@ def test_it_is_an_lm_of_its_own_kind(path: Path):
     assert asked(ReplayLM(path, model="dummy"), "p") == "b"
 
 
+class Plugin(dspy.BaseLM):
+    """An LM of the kind that DSPy had before there were engines."""
+
+    calls = 0
+
+    def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
+        Plugin.calls += 1
+        said = {"message": {"content": f"said {Plugin.calls}", "reasoning_content": "because"}}
+        return {"model": "plugin", "choices": [said], "usage": {"prompt_tokens": 3, "total_tokens": 5}}
+
+    async def aforward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_lm_without_an_engine_is_recorded_too(path: Path):
+    record = RecordLM(Plugin("a/plugin"), path)
+    first = [{"text": "said 1", "reasoning_content": "because"}]
+    assert record("hi") == first
+    assert asyncio.run(record.acall("hi")) == first
+    replay = ReplayLM(path)
+    assert replay("hi") == first
+    request = lm15.Request(model="a/plugin", messages=(lm15.Message.user("hi"),))
+    assert (record(request).text, replay(request).text) == ("said 1", "said 1")
+    assert (Plugin.calls, record.paid.tokens, replay.hits.tokens) == (1, 5, 10)
+
+
 def test_copies_share_a_recording_and_an_account(path: Path):
     engine = Engine(echo)
     record = RecordLM(lm(engine), path)

@@ -63,6 +63,9 @@ class Recording:
             found = _open.get(real)
             if found is None or not found._lines.is_current():
                 found = _open[real] = cls(place, create=create)
+            elif create:  # it may have been opened to be read alone
+                with found._lines.writing():
+                    pass
             return found
 
     @property
