@@ -8,6 +8,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from os.path import isdir
 from pathlib import Path
@@ -21,7 +22,6 @@ from ..search.journal import TELLING
 from ..tasks.environment_task import EnvironmentTask
 from .about import describe
 from .calls.redaction import redact
-from .calls.texts import changed
 from .own import FUNCTIONS
 from .plan import dump_scale
 from .roles import lms_of
@@ -43,7 +43,7 @@ def journal(session: Session, given: Any, *, fsync: bool = False) -> Journal:
             raise JournalError(f"journal {given.path} is closed: a Journal serves one call; give its path instead")
         return given
     path = Path(given)
-    head = changed(header(session), lambda text: redact(text, session.secrets))  # a task's settings may hold a key
+    head = header(session)
     if isdir(path) or str(given).endswith(("/", "\\")):
         path = path / (digest({name: value for name, value in head.items() if name not in TELLING}) + ENDING)
     return Journal(path, head, codec=codec(session), fsync=fsync)
@@ -57,7 +57,7 @@ def header(session: Session) -> dict[str, Any]:
         "program": type(program).__name__,
         "roles": {name: _role(predictor) for name, predictor in program.named_predictors()},
         "signature": _signature(program.signature),
-        "controller": dump() if dump is not None else _words(plan.controller),
+        "controller": dump() if dump is not None else redact(_words(plan.controller), session.secrets),
         "propose": plan.propose,
         "rating": {"rate": plan.rate, "scale": dump_scale(plan.scale), "samples": plan.samples, "join": plan.join}
         | {"near": plan.near, "blend": plan.blend, "agreement": plan.agreement},
@@ -69,11 +69,16 @@ def header(session: Session) -> dict[str, Any]:
         **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
         "retries": plan.retries,  # what fails for good hangs on it
         "seed": plan.seed,
-        "task": describe(program.task),
+        "task": redact(describe(program.task), session.secrets),  # its settings may hold a key
         "inputs": digest({name: settled(value) for name, value in session.inputs.items()}),
-        "versions": {name: version(name) for name in ("thoughtree", "dspy", "pydantic")}
-        | {"python": platform.python_version()},
+        "versions": dict(_versions()),
     }
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    installed = [(name, version(name)) for name in ("thoughtree", "dspy", "pydantic")]
+    return *installed, ("python", platform.python_version())
 
 
 def _name(fn: Any) -> str | None:
