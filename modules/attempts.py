@@ -10,6 +10,7 @@ import dspy
 
 from ..search.environment import Observed
 from ..search.protocol import Illegal
+from ..tasks import tagged
 from . import reader as reading
 from .answer import typed
 from .reward import Reward
@@ -76,6 +77,13 @@ class Attempts:
         if not state:
             return {}
         return {name: typed(self.user, name, value) for name, value in state[-1].items()}
+
+    def load(self, value: Any) -> State:
+        """A state from a file. ValueError for what is none."""
+        state = tagged.load(value)
+        if not isinstance(state, tuple) or not all(isinstance(attempt, dict) for attempt in state):
+            raise ValueError(f"{value!r} is no list of attempts")
+        return state
 
     def render(self, state: State) -> str:
         return "\n".join(json.dumps(attempt) for attempt in state)

@@ -15,6 +15,8 @@ import dspy
 
 from ..search.environment import EnvironmentFault, Observed
 from ..search.protocol import Illegal
+from ..tasks import tagged
+from ..tasks.codec import texts
 from .answer import typed
 from .background import in_thread
 from .calls.gate import OverCalls, current
@@ -174,6 +176,16 @@ class ToolsEnvironment:
     def answer(self, state: State) -> dict[str, Any]:
         """What was submitted, typed; nothing on a path that was not ended so."""
         return self._outputs(json.loads(state[-1][2])) if state and state[-1][1] == SUBMIT else {}
+
+    def load(self, value: Any) -> State:
+        """A state from a file. ValueError for what is none."""
+        state = tagged.load(value)
+        if not isinstance(state, tuple) or not all(isinstance(made, tuple) and len(made) == 4 for made in state):
+            raise ValueError(f"{value!r} is no list of calls")
+        for _, _, args, _ in map(texts, state):
+            if not isinstance(json.loads(args), dict):
+                raise ValueError(f"{args!r} are no arguments of a call")
+        return state
 
     def render(self, state: State) -> str:
         return "\n".join(f"{ToolCall(tool, args)}\n{seen}" for _, tool, args, seen in state)

@@ -42,7 +42,7 @@ def save(result: SearchResult[Any, Any], path: Path) -> None:
     try:
         # ASCII, like a journal: whatever a model said, no terminal obeys it, and no lone surrogate is lost.
         text = json.dumps(dump(result), allow_nan=False, default=_refuse)
-    except ValueError as error:  # a NaN, or a state that holds itself
+    except (ValueError, RecursionError) as error:  # a NaN, or a state that holds itself, or is nested too deeply
         raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
     partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
     try:
@@ -122,7 +122,7 @@ def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
         raise ValueError(f"{path}: not a saved search result (format {found!r}, expected {FORMAT!r})")
     try:
         return _read(cast("dict[str, Any]", data), task)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path}: a damaged search result ({type(error).__name__}: {error})") from error
 
 

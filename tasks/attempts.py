@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .codec import texts
 from .sandbox.result import NOT_REACHED, Check, Checked, SandboxResult, Why
 
 MOST_TRACE = 1200  # characters of a traceback
@@ -59,8 +60,15 @@ class Attempts:
 
     @classmethod
     def read(cls, value: dict[str, Any]) -> Attempts:
-        made = (Attempt(program, tuple(passed), solved, outcome) for program, passed, solved, outcome in value["made"])
-        return cls(tuple(Check(*test) for test in value["tests"]), value["setup"], tuple(made))
+        """ValueError, TypeError or KeyError for what `json` did not write."""
+        tests = tuple(Check(code, want, shown) for code, want, shown in value["tests"])
+        made = tuple(Attempt(program, tuple(passed), solved, told) for program, passed, solved, told in value["made"])
+        said = [value["setup"], *(text for test in tests for text in (test.code, test.want or "", test.shown))]
+        texts([*said, *(text for attempt in made for text in (attempt.program, attempt.outcome))])
+        flags = [flag for attempt in made for flag in (attempt.solved, *attempt.passed)]
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise ValueError(f"{flags!r} are not true or false, each")
+        return cls(tests, value["setup"], made)
 
 
 def judged(program: str, tests: tuple[Check, ...], result: SandboxResult) -> Attempt:

@@ -16,6 +16,7 @@ from .blocksworld_facts import NOWHERE, blocks_of, completed, violated
 from .blocksworld_move import BlockMove, after, legal, read_move
 from .blocksworld_text import in_pddl, in_words, read_facts, read_initial
 from .blocksworld_vocabulary import BlocksworldVocabulary
+from .codec import texts
 from .task import Task
 
 
@@ -174,4 +175,5 @@ class Blocksworld(Task[BlocksworldState, BlockMove]):
         return {"facts": sorted(state.facts), "goal": sorted(state.goal), "plan": list(state.plan)}
 
     def load(self, value: Any) -> BlocksworldState:
-        return BlocksworldState(frozenset(value["facts"]), frozenset(value["goal"]), tuple(value["plan"]))
+        facts, goal, plan = (texts(value[name]) for name in ("facts", "goal", "plan"))
+        return BlocksworldState(frozenset(facts), frozenset(goal), plan)

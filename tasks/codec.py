@@ -45,6 +45,13 @@ def load(task: Task[Any, Any], value: Any) -> Any:
         raise ValueError(f"{type(task).__name__}: not a state that dump wrote: {value!r}: {error}") from error
 
 
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of texts from a file. ValueError for anything else."""
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{value!r} is no list of texts")
+    return tuple(value)
+
+
 def _unwritable(task: str, state: str, why: str) -> TypeError:
     return TypeError(f"{task}: a state of type {state} cannot be written to JSON ({why}); {MEND}")
 

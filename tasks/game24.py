@@ -21,6 +21,7 @@ from .reachable import reachable
 from .stepping import marked_answer
 from .task import Task
 
+OPERATORS = ("+", "-", "*", "/")
 SOLVABLE_UP_TO = 6  # numbers; about a tenth of a second
 
 
@@ -166,5 +167,7 @@ def _dump(expression: Expression) -> Any:
 def _load(value: Any) -> Expression:
     if isinstance(value, list):
         left, op, right = value
+        if op not in OPERATORS:
+            raise ValueError(f"{op!r} is no operator of {', '.join(OPERATORS)}")
         return (_load(left), op, _load(right))
-    return value if isinstance(value, int) else read_number(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else read_number(value)
