@@ -24,6 +24,7 @@ PER_CALL = (
     "rate_temperature",
     "blend",
     "agreement",
+    "aggregate",
     "first",
     "threshold",
     "lessons",

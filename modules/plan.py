@@ -103,8 +103,9 @@ class Plan:
                 raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool):  # None would be another seed every time
             raise ValueError(f"seed={self.seed!r}: must be an integer")
-        if not isinstance(self.history, bool):
-            raise ValueError(f"history={self.history!r}: must be True or False")
+        for name in ("aggregate", "history"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be True or False")
         for name, lowest in (("near", 0.0), ("threshold", -float_info.max)):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

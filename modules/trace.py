@@ -14,7 +14,7 @@ import dspy
 from dspy.dsp.utils.settings import main_thread_config
 
 from ..search import SearchResult
-from ..search.protocol import Answer, Propose, Rate, Request
+from ..search.protocol import Answer, Propose, Rate, Request, Step
 from ..search.tree import Node
 
 Entry = tuple[Any, dict[str, Any], Any]  # predictor, inputs, prediction
@@ -55,7 +55,7 @@ class Trace:
             return any(id in on_path for id in request.nodes)
         if isinstance(request, Propose):
             return request.node in on_path and request.node != result.best.id
-        return isinstance(request, Answer) and (request.node in on_path)
+        return isinstance(request, Answer | Step) and request.node in on_path  # a step: what a world model foresaw
 
     def _refuted(self, result: SearchResult[Any, Any], on_path: set[int]) -> Iterator[Request]:
         """Ratings of single nodes that were low, and rightly so."""
