@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-from thoughtree.tasks.sandbox import Sandbox
+from thoughtree.tasks.sandbox import Check, Sandbox
 
 from .report import Report, Row, at_most, beside
 
@@ -31,6 +31,12 @@ def trivial(sandbox: Sandbox) -> None:
         raise RuntimeError(f"a trivial program did not run: {result}")
 
 
+def examined(sandbox: Sandbox) -> None:
+    result = sandbox.run("x = 1", checks=[Check("assert x == 1")])
+    if not (result.ok and result.checks[0].passed):
+        raise RuntimeError(f"a trivial check did not pass: {result}")
+
+
 def together(sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
     for done in [pool.submit(trivial, sandbox) for _ in range(AT_ONCE)]:
         done.result()
@@ -39,15 +45,17 @@ def together(sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
 def run() -> Iterator[Row]:
     """The least of `REPEATS` each, taken in turns so that both meet the same machine."""
     sandbox = Sandbox()
-    bare, boxed, eight = [], [], []
+    bare, boxed, checked, eight = [], [], [], []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for repeat in range(REPEATS):
             bare.append(seconds(lambda: subprocess.run(BARE, check=True)))
             boxed.append(seconds(lambda: trivial(sandbox)))
+            checked.append(seconds(lambda: examined(sandbox)))
             if repeat % 10 == 0:
                 eight.append(seconds(lambda: together(sandbox, pool)))
     yield beside("python -I -c pass", 1e3 * min(bare), "ms")
     yield beside("a trivial program in the sandbox", 1e3 * min(boxed), "ms")
+    yield beside("with one check, and so with an examiner", 1e3 * min(checked), "ms")
     yield at_most("ratio", min(boxed) / min(bare), AT_MOST)
     yield beside(f"{AT_ONCE} at once, each", 1e3 * min(eight) / AT_ONCE, "ms")
 

@@ -14,6 +14,7 @@ from .sandbox import Check, Checked, Isolation, Sandbox, SandboxResult, Why
 from .sandbox.inside import checks as check_module
 from .sandbox.result import NOT_REACHED
 
+VERDICTS = ("passed", "failed")
 MODULE = "program"  # what a program under test is named: it is not run as a script
 
 HARNESS = """\
@@ -25,7 +26,7 @@ def _whole():
     try:
         for code, file in (({setup!r}, "<setup>"), ({program!r}, "<program>")):
             exec(compile(code, file, "exec", dont_inherit=True), names)
-        tools["run_checks"]({checks!r}, names, say)
+        tools["run_checks"]({checks!r}, dict(names), say)
     except BaseException as error:
         say("raised", type(error).__name__ + ": " + str(error))
     else:
@@ -64,7 +65,8 @@ class InterpreterRunner:
 
     An interpreter is used by one program at a time, and keeps what programs leave in it; a function makes one for each.
     It brings its own limits: what it raises when one is met is a fault here, and not a verdict; only a TimeoutError
-    counts as the program's. Standard input is what the interpreter gives.
+    counts as the program's. Standard input is what the interpreter gives. Checks run in it beside the program, which
+    can deceive them if it sets out to: a Sandbox has an examiner against that.
     """
 
     def __init__(self, interpreter: Any) -> None:
@@ -128,8 +130,8 @@ def _read(output: str, word: str, checks: int) -> SandboxResult:
         else:
             other.append(line)
     kinds = {texts[0]: texts[-1] for texts in told}
-    done = {int(texts[1]): texts[2] for texts in told if texts[0] == "check"}
-    results = [Checked(not done[n], done[n]) if n in done else Checked(False, NOT_REACHED) for n in range(checks)]
+    done = {int(texts[1]): Checked(texts[0] == "passed", texts[2]) for texts in told if texts[0] in VERDICTS}
+    results = [done.get(number, Checked(False, NOT_REACHED)) for number in range(checks)]
     raised = kinds.get("raised", "")
     left = not raised or raised.startswith("SystemExit")
     why = Why.END if "end" in kinds else Why.EXIT if left else Why.ERROR

@@ -7,21 +7,32 @@ from __future__ import annotations
 
 import importlib.util
 import marshal
+from collections.abc import Sequence
 from functools import cache
 from types import CodeType
 from typing import Any
 
 PACKAGE = "inside"
+SIZE = 8  # bytes of the number of bytes
 MODULES = (
     *("linux", "channel", "checks", "call_filter", "confine", "family", "file_rules", "library", "program"),
     *("root_folder", "spaces", "run", "supervise", "launch"),
 )  # each after those that it imports
+# What there is more of where there are checks.
+EXAMINATION = (
+    *("operations", "plain", "wire", "line", "asked", "witness", "stand_ins", "scope", "permitted", "examiner"),
+    "examination",
+)
 
 START = f"""\
 import gc, marshal, sys
 gc.disable()  # until the program starts: there is nothing to collect
 with open(0, "rb", 0, closefd=False) as file:
-    package, modules, order = marshal.loads(file.read())
+    size, data = int.from_bytes(file.read({SIZE}), "big"), bytearray()
+    while len(data) < size:
+        data += file.read(size - len(data)) or sys.exit("the order is cut off")
+    package, modules, order = marshal.loads(data)
+    del data  # what follows the order is not for the program
 for name, code in modules:
     module = sys.modules[name] = type(sys)(name)
     module.__package__ = package
@@ -33,9 +44,10 @@ sys.modules["{PACKAGE}.launch"].main(order)
 
 
 @cache
-def _modules() -> list[tuple[str, CodeType]]:
+def _modules(examined: bool) -> list[tuple[str, CodeType]]:
     """Each module's name in the launcher, and its code as the import system has it compiled."""
-    return [(PACKAGE, compile("", PACKAGE, "exec")), *((f"{PACKAGE}.{name}", _code(name)) for name in MODULES)]
+    names = MODULES[:3] + (EXAMINATION if examined else ()) + MODULES[3:]
+    return [(PACKAGE, compile("", PACKAGE, "exec")), *((f"{PACKAGE}.{name}", _code(name)) for name in names)]
 
 
 def _code(name: str) -> CodeType:
@@ -47,6 +59,7 @@ def _code(name: str) -> CodeType:
     return code
 
 
-def bundled(order: dict[str, Any]) -> bytes:
-    """What a new interpreter that runs `START` is to be given."""
-    return marshal.dumps((PACKAGE, _modules(), order))
+def bundled(order: dict[str, Any], checks: Sequence[tuple[str, str | None]]) -> bytes:
+    """What a new interpreter that runs `START` is to be given. checks: for an examiner, and nobody else."""
+    whole = marshal.dumps((PACKAGE, _modules(bool(checks)), order))
+    return len(whole).to_bytes(SIZE, "big") + whole + (marshal.dumps(list(checks)) if checks else b"")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,13 +27,13 @@ class SandboxUnavailable(EnvironmentFault):
     """A program could not be run here: no verdict about the program."""
 
 
-def run_launcher(order: dict[str, Any], wall_seconds: float) -> bytes:
-    """A launcher's reply to `order`. SandboxUnavailable if there is none."""
+def run_launcher(order: dict[str, Any], checks: Sequence[tuple[str, str | None]], wall_seconds: float) -> bytes:
+    """A launcher's reply to `order`, and to `checks` for its examiner. SandboxUnavailable if there is none."""
     if sys.platform != "linux":
         raise SandboxUnavailable(f"the sandbox needs Linux, and this is {sys.platform}; give another runner")
     with _folder() as folder, _launcher() as launcher:
         try:
-            reply, errors = launcher.communicate(bundled(order | {"folder": folder}), wall_seconds + GRACE)
+            reply, errors = launcher.communicate(bundled(order | {"folder": folder}, checks), wall_seconds + GRACE)
         except subprocess.TimeoutExpired:
             raise SandboxUnavailable(
                 f"the sandbox did not answer within {wall_seconds + GRACE:g} s", transient=True

@@ -27,6 +27,8 @@ def read_reply(reply: bytes, checks: int) -> SandboxResult:
     if "ready" not in said_by_kind:
         fault = said_by_kind.get("fault", [reason or errors.decode("utf-8", "replace").strip() or "it did not start"])
         raise SandboxUnavailable(f"the sandbox could not start a program: {fault[0]}")
+    if "unexamined" in said_by_kind:
+        raise SandboxUnavailable(f"the sandbox could not examine a program: {said_by_kind['unexamined'][0]}")
     status = int(said_by_kind["status"][0]) if "status" in said_by_kind else int(status_text)
     exit_code = os.waitstatus_to_exitcode(status)
     why = _why(reason, said_by_kind, exit_code)
@@ -77,10 +79,13 @@ def _isolation(told: list[list[str]]) -> Isolation:
 
 def _checked(told: list[list[str]], checks: int, why: Why) -> Iterator[Checked]:
     """One a check. The one at which the run ended failed for that; those after it were not reached."""
-    done = {int(texts[0]): _unescaped(texts[1]) for kind, *texts in told if kind == "check"}
+    passed = {int(texts[0]) for kind, *texts in told if kind == "passed"}
+    failed = {int(texts[0]): _unescaped(texts[1]) for kind, *texts in told if kind == "failed"}
     begun = {int(texts[0]) for kind, *texts in told if kind == "begin"}
     for number in range(checks):
-        if number in done:
-            yield Checked(not done[number], done[number])
+        if number in failed:
+            yield Checked(False, failed[number])
+        elif number in passed:
+            yield Checked(True)
         else:
             yield Checked(False, f"ended: {why}" if number in begun else NOT_REACHED)

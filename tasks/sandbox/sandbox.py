@@ -23,13 +23,20 @@ class Sandbox:
     cpu_seconds: of the program and all that it starts, together. wall_seconds: from its first line on. memory_mb: of
     address space for each process, and of memory for all together. output_bytes: of stdout and stderr together.
     file_mb: of all files that it writes. processes: how many it may be at once, threads counted. paths: more folders
-    that it may read and import from; without them, it has Python's standard library. strict: refuse to run where the
+    that it may read and import from; without them, it has Python's standard library. examiner: checks are
+    run by a process that the program cannot reach; see below. strict: refuse to run where the
     system does not isolate it in full (else the result's `isolation` says what was lacking). without: protections to
     leave out (namespaces, root folder, landlock, filter), as on a system that refuses them.
 
-    What a run is kept in depends on the system: see `Isolation`. Where namespaces are allowed, all of it holds. Its
-    verdict comes on a channel of its own, so nothing that a program prints can pass for it; but a program shares its
-    interpreter with its checks, and one that sets out to deceive them from inside can.
+    What a run is kept in depends on the system: see `Isolation`. Where namespaces are allowed, all of it holds.
+
+    An examiner is another process, which alone has the checks. It asks the program's for what they name and call, and
+    compares the values that come back in its own, so that nothing a program does to its interpreter makes a failing
+    check pass. Plain values and those of the library's kinds are handed over, arguments are changed as the program
+    changes them, and other objects have stand-ins, which pass on what is done with them. An object of a class that no
+    check names equals no plain value, whatever it says. What cannot be done from another process fails: deriving from a
+    class of the program, or patching its modules. examiner=False runs such checks in the program's own interpreter,
+    where a program that sets out to deceive them can.
 
     Safe to share between threads.
     """
@@ -41,6 +48,7 @@ class Sandbox:
     file_mb: int = 16
     processes: int = 16
     paths: tuple[str, ...] = ()
+    examiner: bool = True
     strict: bool = False
     without: frozenset[str] = frozenset()
 
@@ -77,11 +85,13 @@ class Sandbox:
             if not isinstance(text, str):
                 raise TypeError(f"Sandbox.run({given}=...): must be text, not {type(text).__name__}")
         asked = tuple(checks)
+        checks_of = [(check.code, check.want) for check in asked]
+        apart = self.examiner and bool(asked)
         order = {
             "setup": setup,
             "code": code,
             "name": name,
-            "checks": [(check.code, check.want) for check in asked],
+            "checks": None if apart else checks_of,
             "stdin": stdin.encode("utf-8", "surrogatepass"),
             "cpu": float(self.cpu_seconds),
             "wall": float(self.wall_seconds),
@@ -93,4 +103,4 @@ class Sandbox:
             "strict": self.strict,
             "without": sorted(self.without),
         }
-        return read_reply(run_launcher(order, self.wall_seconds), len(asked))
+        return read_reply(run_launcher(order, checks_of if apart else (), self.wall_seconds), len(asked))

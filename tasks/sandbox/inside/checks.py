@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 FILE = "<test>"
@@ -18,26 +18,25 @@ RAISES = "Traceback (most recent call last)"
 
 
 def run_checks(
-    checks: Sequence[tuple[str, str | None]], names: Mapping[str, Any], say: Callable[[str, str, str], None]
+    checks: Sequence[tuple[str, str | None]], scope: dict[str, Any], say: Callable[[str, str, str], None]
 ) -> None:
     """Runs `checks`, pairs of code and of what it is to show (None: nothing in particular), in the order given.
 
-    Says "check", its number and "", or why it failed; and before each "begin" and its number, so that of one which
-    never comes back it is known which it was. All share one copy of `names`: what one assigns, the next ones see.
+    Says "passed" or "failed", its number, and why; and before each "begin" and its number, so that of one which
+    never comes back it is known which it was. All share `scope`: what one assigns, the next ones see.
     """
-    scope = dict(names)
     for number, (code, want) in enumerate(checks):
         say("begin", str(number), "")
         try:
-            why = _example(code, want, scope) if want is not None else _run(code, scope)
+            why = _run(code, scope) if want is None else _example(code, want, scope)
         except BaseException as error:  # SystemExit too: it ends the check, and not those after it
             why = _told(error)
-        say("check", str(number), why)
+        say("passed" if why is None else "failed", str(number), why or "")
 
 
-def _run(code: str, scope: dict[str, Any]) -> str:
+def _run(code: str, scope: dict[str, Any]) -> str | None:
     exec(compile(code, FILE, "exec", dont_inherit=True), scope)
-    return ""
+    return None
 
 
 def _told(error: BaseException) -> str:
@@ -51,8 +50,8 @@ def _told(error: BaseException) -> str:
     return f"{kind}: {text}" if text else kind
 
 
-def _example(code: str, want: str, scope: dict[str, Any]) -> str:
-    """Why the interpreter's answer to `code` is not `want`; "" if it is. As a value or as text, spacing aside."""
+def _example(code: str, want: str, scope: dict[str, Any]) -> str | None:
+    """Why the interpreter's answer to `code` is not `want`; None if it is. As a value or as text, spacing aside."""
     values: list[Any] = []
     raised: Exception | None = None
     stdout, hook = sys.stdout, sys.displayhook
@@ -72,21 +71,21 @@ def _example(code: str, want: str, scope: dict[str, Any]) -> str:
     text = printed.getvalue()
     got = "\n".join([*text.splitlines(), *(repr(value) for value in values if value is not None)])
     if got.split() == want.split() or (not text and _means(want, values, scope)):
-        return ""
+        return None
     return f"expected {want or 'nothing'}, got {got[:1000] or 'nothing'}"
 
 
 def _means(want: str, values: list[Any], scope: dict[str, Any]) -> bool:
     """Is `want`, read as an expression, equal to the one value shown? So 'a' is "a", and a set has no order."""
     try:
-        return len(values) == 1 and bool(eval(want, dict(scope)) == values[0])
+        return len(values) == 1 and bool(eval(want, scope.copy()) == values[0])
     except Exception:  # no expression: what is expected is text
         return False
 
 
-def _raises(raised: Exception | None, line: str) -> str:
-    """Why what was raised is not what a traceback's last line says; "" if it is. Its text counts if it is given."""
+def _raises(raised: Exception | None, line: str) -> str | None:
+    """Why what was raised is not what a traceback's last line says; None if it is. Its text counts if it is given."""
     kind, _, text = (part.strip() for part in line.partition(":"))
     if raised is not None and type(raised).__name__ == kind.rpartition(".")[2] and text in ("", "...", str(raised)):
-        return ""
+        return None
     return f"expected {line}, got {'no error' if raised is None else _told(raised)}"

@@ -11,6 +11,8 @@ OWN_USERS = 0x70000000  # from here on, a user for each run: no account has such
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .order import Order
 
 
@@ -55,10 +57,11 @@ def become(user: int) -> None:
     os.setresuid(user, user, user)
 
 
-def keep_only(channel: int) -> int:
-    """Closes all files but the standard ones and `channel`, which becomes 3 and is lost to what is executed."""
-    if channel != 3:
-        os.dup2(channel, 3)
-    os.set_inheritable(3, False)
-    os.closerange(4, 1 << 20)
-    return 3
+def keep_only(files: Iterable[int]) -> None:
+    """Closes all files but the standard ones and `files`, which are lost to what is executed."""
+    first = 3
+    for file in sorted(files):
+        os.closerange(first, file)
+        os.set_inheritable(file, False)
+        first = file + 1
+    os.closerange(first, 1 << 20)

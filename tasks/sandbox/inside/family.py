@@ -7,6 +7,10 @@ import time
 
 KILL, STOP = 9, 19
 LONGEST_SWEEP = 10.0  # seconds
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -76,8 +80,8 @@ def threads_of_user(user: int) -> int:
     return total
 
 
-def end(user: int | None) -> None:
-    """Ends all descendants of this process, which adopts orphans. `user`: one that nobody else is, if they are it.
+def end(users: Sequence[int]) -> None:
+    """Ends all descendants of this process, which adopts orphans. `users`: who they are, and nobody else is, if so.
 
     RuntimeError if some go on.
     """
@@ -85,9 +89,9 @@ def end(user: int | None) -> None:
     while _reap():
         if time.monotonic() > deadline:
             raise RuntimeError(f"processes {of(os.getpid())[1:]} of the program could not be ended")
-        if user is not None:
+        for user in users:
             _kill_all_of(user)
-        else:
+        if not users:
             _kill_descendants()
 
 

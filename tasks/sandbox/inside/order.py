@@ -7,12 +7,15 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Order(TypedDict):
-        """Sizes in bytes, times in seconds; `folder`: an empty one, of this run alone."""
+        """Sizes in bytes, times in seconds; `folder`: an empty one, of this run alone.
+
+        checks: those that the program's own process runs; None: an examiner does, and reads them after the order.
+        """
 
         setup: str
         code: str
         name: str
-        checks: list[tuple[str, str | None]]
+        checks: list[tuple[str, str | None]] | None
         stdin: bytes
         folder: str
         cpu: float

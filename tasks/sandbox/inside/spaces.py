@@ -38,17 +38,27 @@ def enter_others() -> None:
     linux.unshare(OTHERS)
 
 
-def first_process(program: Callable[[], NoReturn], ended: Callable[[int], None]) -> NoReturn:
+def first_process(
+    program: Callable[[], NoReturn],
+    beside: Callable[[], NoReturn] | None,
+    started: Callable[[], None],
+    ended: Callable[[int], None],
+) -> NoReturn:
     """What a namespace's first process does: run `program` in a second, see it end, and say with what status.
+
+    beside: what another one runs, from before the program starts. started: called here when both are on their way.
 
     No signal from inside reaches the first process. When it ends, the kernel ends all others.
     """
     linux.die_with_parent()
     linux.default_signal(linux.INTERRUPT)
     linux.set_dumpable(False)
+    if beside is not None and os.fork() == 0:
+        beside()
     main = os.fork()
     if main == 0:
         program()
+    started()
     while True:
         pid, status = os.wait()
         if pid == main:

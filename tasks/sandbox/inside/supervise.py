@@ -14,48 +14,54 @@ LONGEST_START = 20.0  # seconds that setting up may take
 MOST_SAID = 4 << 20  # bytes on the channel
 CHUNK = 1 << 16
 ABANDONED = "abandoned"  # nobody listens
+VERDICTS = (b"begin", b"passed", b"failed", b"unexamined")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .order import Order
 
 
 class Supervisor:
-    """Watches `child`: the program's process or, if it is kept `apart`, the first one of its namespace.
+    """Watches `children`: first the program's process or, if it is kept apart, the first one of its namespace.
 
-    streams: the reading ends of its output, its errors and the channel. host: a pipe whose other end the host holds.
-    end: ends what is left of the run.
+    fewest: processes of a run whose program starts none. streams: the reading ends of its output, its errors, its
+    channel and, if there is an examiner, that one's channel. host: a pipe whose other end the host holds. end: ends
+    what is left of the run.
     """
 
     def __init__(
         self,
         order: Order,
-        child: int,
-        apart: bool,
-        streams: tuple[int, int, int],
+        children: Sequence[int],
+        fewest: int,
+        streams: Sequence[int],
         host: int,
-        ears: Ears,
+        word: str,
         end: Callable[[], None],
     ) -> None:
         self.reason = ""
         self.status = 0
         self.wall = self.cpu = 0.0
-        self.output: tuple[bytearray, bytearray, bytearray] = (bytearray(), bytearray(), bytearray())
+        self.output = [bytearray() for _ in streams]
         self._order = order
-        self._child = child
-        self._fewest = 2 if apart else 1  # processes of a run whose program starts none
+        self._child, self._others = children[0], children[1:]
+        self._fewest = fewest
         self._streams = dict(zip(streams, self.output, strict=True))
-        self._said = streams[2]
         self._host = host
-        self._ears = ears
+        self._ears = {stream: Ears(word) for stream in streams[2:]}
         self._end = end
         self._started: float | None = None
 
     @property
     def heard(self) -> list[bytes]:
-        return self._ears.heard
+        """What was said on the channels. Where there is an examiner, verdicts are its own, and nothing else is."""
+        program, *examiner = self._ears.values()
+        if not examiner:
+            return program.heard
+        own = [line for line in program.heard if line.split(b"\t")[0] not in VERDICTS]
+        return own + [line for line in examiner[0].heard if line.split(b"\t")[0] in VERDICTS]
 
     def watch(self) -> None:
         """Returns when the run is over and nothing of it is left. `reason`: which limit ended it, "" if none did."""
@@ -76,7 +82,7 @@ class Supervisor:
                     poll.unregister(fd)
             now = time.monotonic()
             if self._started is None:
-                self._started = self._ears.ready()
+                self._started = next(iter(self._ears.values())).ready()
             if self._started is None:
                 if now > begun + LONGEST_START:
                     self.reason = "start"
@@ -93,7 +99,7 @@ class Supervisor:
         return os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _look(self) -> None:
-        members = family.of(self._child)
+        members = [pid for child in (self._child, *self._others) for pid in family.of(child)]
         self.cpu = family.cpu_seconds(members)
         if self.cpu > self._order["cpu"]:
             self.reason = "cpu time"
@@ -108,12 +114,12 @@ class Supervisor:
             chunk = os.read(fd, CHUNK)
         except BlockingIOError:
             return True
-        if fd == self._said:
-            self._ears.hear(chunk)
+        if fd in self._ears:
+            self._ears[fd].hear(chunk)
         into = self._streams[fd]
         into += chunk
-        out, errors, said = self.output
-        if len(out) + len(errors) > self._order["output"] or len(said) > MOST_SAID:
+        out, errors, *said = self.output
+        if len(out) + len(errors) > self._order["output"] or max(map(len, said)) > MOST_SAID:
             self.reason = self.reason or "output"
         return bool(chunk)
 
@@ -127,7 +133,7 @@ class Supervisor:
         for fd in self._streams:
             while self._waiting(fd) and self._read(fd):
                 pass
-        out, errors, _ = self.output
+        out, errors, *_ = self.output
         del errors[max(0, self._order["output"] - len(out)) :]
         del out[self._order["output"] :]
 
