@@ -101,6 +101,8 @@ class Session:
         self.report = Reporter(on_event)
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
+        self._inside: set[Any] = set()  # the LM calls that have their turn
+        self._closed = False
 
     def _check_lms(self) -> None:
         """What would fail every call, or could not be held, is refused before the first."""
@@ -202,6 +204,9 @@ class Session:
         }
 
     def _close(self) -> None:
+        self._closed = True
+        for passage in tuple(self._inside):
+            passage.forsake()
         if self.journal is not None:
             self.journal.close()
 
@@ -276,10 +281,11 @@ class Session:
 
         def ended() -> bool:
             """A call that still waits for its turn when the search is over is not made."""
-            return self.search.done if closing else self.search.status is not SearchStatus.RUNNING
+            over = self.search.done if closing else self.search.status is not SearchStatus.RUNNING
+            return over or self._closed  # interrupted
 
         entries: list[Any] | None = None if self.trace is None else []
-        meter = Meter(left=job.calls, deadline=self.deadline, ended=ended)
+        meter = Meter(left=job.calls, deadline=self.deadline, ended=ended, inside=self._inside)
         meter.secrets, meter.spellings = set(self.secrets), self._spellings
         return meter, entries
 

@@ -134,9 +134,9 @@ class limit:
                 raise Refusal("seconds", str(error)) from error
             raise
 
-    def leave(self, unused: int = 0) -> None:
+    def leave(self, unused: int = 0, holder: Any = None) -> None:
         """Give the turn back, and `unused` calls that never started."""
-        self._undo(unused, [self.slots] if self.slots is not None else [])
+        self._undo(unused, [self.slots] if self.slots is not None else [], holder)
 
     def add(self, tokens: int, cost: float | None, seconds: float, model: str = "") -> None:
         """Count what a call has cost; `cost` None: it was paid for, and nobody knows how much."""
@@ -158,9 +158,9 @@ class limit:
             self._calls += n
         return []
 
-    def _undo(self, n: int, held: list[Slots]) -> None:
+    def _undo(self, n: int, held: list[Slots], holder: Any = None) -> None:
         for slots in held:
-            slots.release()
+            slots.release(holder)
         if n:
             with self._lock:
                 self._calls -= n

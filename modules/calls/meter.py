@@ -40,6 +40,7 @@ class Meter:
     unpriced: calls that were paid for at an unknown price. records: one dict for each reply.
     deadline: a reading of `time.monotonic()` past which no call of this request may start, or wait.
     ended: whether the search is over, so that a call which waited for its turn is not made any more.
+    inside: shared by all requests of the search.
     parent: the meter of an outer search's request, if this search runs inside one: its calls count there too.
     """
 
@@ -56,7 +57,19 @@ class Meter:
     parent: Meter | None = field(default_factory=current, repr=False)
     secrets: set[str] = field(default_factory=set[str], repr=False)  # never to appear in a message
     spellings: tuple[str, ...] = field(default=(), repr=False)  # of those, what an observation must not tell
+    inside: set[Any] = field(default_factory=set[Any], repr=False)  # the calls of its search that have their turn
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def goes_in(self, passage: Any) -> None:
+        """Note a call that has its turn, for the searches that may end without it."""
+        self.inside.add(passage)
+        if self.parent is not None:
+            self.parent.goes_in(passage)
+
+    def comes_out(self, passage: Any) -> None:
+        self.inside.discard(passage)
+        if self.parent is not None:
+            self.parent.comes_out(passage)
 
     def take(self, n: int = 1) -> None:
         """Reserve `n` calls. OverCalls: there are no more; Refusal: an outer search has no more."""

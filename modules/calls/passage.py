@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 from .limit import PROCESS, Refusal, active
@@ -15,13 +16,14 @@ class Passage:
     and since all calls go the same way, no two can wait for each other.
     """
 
-    __slots__ = ("deadline", "entered", "limits", "meter", "n")
+    __slots__ = ("_lock", "deadline", "entered", "left", "limits", "meter", "n")
 
     def __init__(self, n: int) -> None:
         """OverCalls or Refusal: it may not start. Refused at once where that is known without waiting."""
         inside = active()
         chosen = any(purse.slots is not None for purse in inside)  # how many at once: the user's say, and not ours
         self.n, self.meter, self.entered = n, current(), 0
+        self.left, self._lock = False, threading.Lock()
         self.limits = inside if chosen else (*inside, PROCESS)
         deadlines = [purse.deadline for purse in self.limits]
         if self.meter is not None:
@@ -57,12 +59,27 @@ class Passage:
             raise
 
     def _ask_again(self) -> None:
-        if self.meter is not None and self.meter.unwanted:
+        if self.meter is None:
+            return
+        self.meter.goes_in(self)
+        if self.meter.unwanted:
             raise Refusal("stopped", "the search ended before this call had its turn")
 
     def leave(self, *, started: bool = True) -> None:
         """Give the turns back; the reservations too, if no call started."""
+        with self._lock:
+            self.left = True
+        if self.meter is not None:
+            self.meter.comes_out(self)
         for purse in self.limits[: self.entered]:
-            purse.leave(unused=0 if started else self.n)
+            purse.leave(0 if started else self.n, self)
         if not started and self.meter is not None:
             self.meter.give_back(self.n)
+
+    def forsake(self) -> None:
+        """Its search has ended without it: it may hang for ever, and others must not wait for its turns."""
+        with self._lock:
+            if not self.left:
+                for purse in self.limits[: self.entered]:
+                    if purse.slots is not None:
+                        purse.slots.forsake(self)

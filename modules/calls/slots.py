@@ -12,6 +12,7 @@ import time
 from bisect import insort
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 
 class _Waiter:
@@ -35,6 +36,8 @@ class Slots:
         self.n = n
         self._free = n
         self._line: deque[_Waiter] = deque()
+        self._spare: dict[Any, None] = {}  # holders whose calls nobody waits for any more, the first one first
+        self._given: set[Any] = set()  # of those, whose slot another one has
         self._lock = threading.Lock()
 
     @property
@@ -73,31 +76,55 @@ class Slots:
             self._leave(waiter)
             raise
 
-    def release(self) -> None:
-        """Give a slot back; the first in line has it at once."""
+    def release(self, holder: Any = None) -> None:
+        """Give a slot back; the first in line has it at once. holder: who was `forsaken` with it, if anybody was."""
         with self._lock:
-            while self._line:
-                waiter = self._line.popleft()
-                try:
-                    waiter.wake()
-                except RuntimeError:  # its event loop is closed: nobody waits there any more
-                    continue
-                waiter.granted = True
+            if holder in self._given:
+                self._given.remove(holder)
                 return
-            self._free += 1
+            self._spare.pop(holder, None)
+            if not self._hand_on():
+                self._free += 1
+
+    def forsake(self, holder: Any) -> None:
+        """Nobody waits for this holder's call any more, and it may hang: its slot is for the next who needs one."""
+        with self._lock:
+            if self._hand_on():
+                self._given.add(holder)
+            else:
+                self._spare[holder] = None
+
+    def _hand_on(self) -> bool:
+        """Whether somebody in line has a slot now."""
+        while self._line:
+            waiter = self._line.popleft()
+            try:
+                waiter.wake()
+            except RuntimeError:  # its event loop is closed: nobody waits there any more
+                continue
+            waiter.granted = True
+            return True
+        return False
 
     def _grab(self) -> bool:
         with self._lock:
-            if not self._free:
-                return False
+            return self._take()
+
+    def _take(self) -> bool:
+        if self._free:
             self._free -= 1
-            return True
+        elif self._spare:
+            holder = next(iter(self._spare))
+            del self._spare[holder]
+            self._given.add(holder)
+        else:
+            return False
+        return True
 
     def _queue(self, wake: Callable[[], object]) -> _Waiter | None:
         """A place in the line, or None if a slot came free meanwhile and is taken."""
         with self._lock:
-            if self._free:
-                self._free -= 1
+            if self._take():
                 return None
             waiter = _Waiter(wake)
             self._line.append(waiter)

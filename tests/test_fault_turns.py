@@ -1,0 +1,145 @@
+"""Calls that hang after their search has ended give their turns to calls that others wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import dspy
+import pytest
+
+from engines import Engine, lm
+from faultworlds import CONTROLLERS, WORLDS, play, watched
+from thoughtree import Beam, TreeOfThoughts, limit
+from thoughtree.modules.calls.limit import IN_FLIGHT, PROCESS
+from thoughtree.modules.calls.slots import Slots
+from thoughtree.search import Budget, Ended, SearchStatus
+from thoughtree.testing import Fault, FaultyLM
+
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
+WORLD = WORLDS["text"]
+
+
+def black_hole(replies: int = 1) -> FaultyLM:
+    """A model of which all calls but the first few hang."""
+    return FaultyLM(lm(WORLD.engine()), [Fault.hang(after=replies)])
+
+
+def held_after(model: FaultyLM, slots: Slots) -> int:
+    """The slots that are held once all that hung has ended."""
+    model.release()
+    until = time.monotonic() + 30
+    while slots.held and time.monotonic() < until:
+        time.sleep(0.005)
+    return slots.held
+
+
+@drivers
+def test_a_process_whose_turns_all_hang_still_searches(driver: str) -> None:
+    model = black_hole()
+    program = WORLD.build(Beam(width=8, branching=8, max_depth=2), propose=lambda i, node, n: list("abcdefgh"))
+    for _ in range(IN_FLIGHT // 8):
+        found = play(program, model, "threads", question="q", config={"budget": Budget(seconds=0.15)}).search
+        assert found.ended is Ended.SECONDS
+    assert PROCESS.slots is not None
+    assert PROCESS.slots.held >= IN_FLIGHT - 8  # the first search had one reply
+    engine = WORLD.engine()
+    assert (
+        play(WORLD.build(CONTROLLERS["beam"]), engine, driver, question="q").search.spent.calls == engine.count() == 16
+    )
+    assert held_after(model, PROCESS.slots) == 0
+
+
+@drivers
+def test_a_search_that_waits_goes_on_as_another_ends_without_its_calls(driver: str) -> None:
+    """Here the second search waits for the only turn of a limit, which a call of the first holds for ever."""
+    model, engine = black_hole(0), WORLD.engine()
+    ended: list[Any] = []
+
+    def first() -> None:
+        with dspy.context(lm=model), purse:
+            ended.append(WORLD.build(CONTROLLERS["beam"])(question="q", config={"budget": Budget(seconds=0.5)}).search)
+
+    def second() -> Any:
+        with dspy.context(lm=lm(engine)), purse:
+            program = WORLD.build(CONTROLLERS["beam"])
+            return asyncio.run(program.acall(question="q")) if driver == "asyncio" else program(question="q")
+
+    purse = limit(in_flight=1)
+    hangs = threading.Thread(target=first)
+    hangs.start()
+    while not model.calls:
+        time.sleep(0.001)
+    assert watched(second).search.status is SearchStatus.UNVERIFIED
+    hangs.join()
+    assert (ended[0].ended, engine.count()) == (Ended.SECONDS, 16)
+    assert purse.slots is not None
+    assert held_after(model, purse.slots) == 0
+
+
+def test_calls_in_flight_are_as_many_as_ever_where_nobody_has_to_wait() -> None:
+    slots = Slots(2)
+    slots.acquire()
+    slots.forsake("gone")
+    slots.acquire()  # the free one
+    assert slots.held == 2
+    slots.release("gone")  # its call has ended after all
+    assert slots.held == 1
+    slots.release()
+    assert slots.held == 0
+
+
+def test_a_forsaken_slot_is_given_once_and_comes_back_once() -> None:
+    slots = Slots(1)
+    slots.acquire()
+    slots.forsake("first")
+    slots.acquire()  # in place of the first
+    with pytest.raises(TimeoutError):
+        slots.acquire(deadline=time.monotonic())
+    slots.release("first")
+    with pytest.raises(TimeoutError):
+        slots.acquire(deadline=time.monotonic())
+    slots.forsake("second")
+    slots.acquire()
+    slots.release("third")
+    assert slots.held == 0
+    slots.release("second")
+    assert slots.held == 0
+
+
+def test_an_interrupted_search_starts_no_call_that_waited_for_its_turn() -> None:
+    """Eight ratings, two at a time: as the first is there, two are in flight or about to be, and the others wait."""
+    released = threading.Event()
+
+    def fn(kind: Any, inputs: dict[str, str], n: int) -> Any:
+        assert n == 1 or released.wait(30)
+        return {"rating_reasoning": "r", "thought_rating": "sure"}
+
+    engine = Engine(fn)
+
+    def observe(event: Any) -> None:
+        if engine.count():
+            raise KeyboardInterrupt
+
+    def run() -> None:
+        with dspy.context(lm=lm(engine)), purse:
+            program(question="q", config={"on_event": observe})
+
+    purse = limit(in_flight=2)
+    program = TreeOfThoughts(
+        "question -> answer",
+        propose=lambda inputs, node, n: list("abcdefgh"),
+        controller=Beam(branching=8, max_depth=1),
+        answer="path",
+    )
+    with pytest.raises(KeyboardInterrupt):
+        watched(run)
+    released.set()
+    assert purse.slots is not None
+    until = time.monotonic() + 30
+    while purse.slots.held and time.monotonic() < until:
+        time.sleep(0.005)
+    assert purse.slots.held == 0
+    assert 1 <= engine.count() <= 3
