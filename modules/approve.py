@@ -1,7 +1,8 @@
 """The reward of RAP: how likely a step is called good, joined with the share of the goal that is met.
 
-P(yes) is read from the probabilities of the verdict's tokens, in one call, where the model gives them (`likelihood`).
-Where it does not, the mean of `samples` verdicts of 1 and 0 stands for it.
+P(yes) is read from the probabilities of the verdict's tokens, in one call, where the model gives them (`likelihood`):
+what it makes of the step after the sentence of reasoning that it has just written. Where it gives none, the mean of
+`samples` verdicts of 1 and 0 stands for it.
 """
 
 from __future__ import annotations
