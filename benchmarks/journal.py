@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Iterator
-from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,16 +21,15 @@ from .program import program
 from .report import Report, Row, at_most, beside
 from .schedule import CALLS
 from .steady import steady_lm
-from .timing import least
 
 LATENCY = 0.020  # seconds a call
 BRANCHING = 5
 SLOWER = 1.03  # at most, with a journal
-PAIRS = 9
+PAIRS, FORCED = 15, 3  # runs each way; and with fsync
 SIZES = {1_014: (46, 6), 10_008: (504, 7), 40_002: (1962, 8)}  # replies: the width and depth of a beam that has them
 RESUMED = 0.5  # seconds, of 10,000 replies
-GROWTH = 1.5  # at most, of the time per reply
-RESUMES = 5
+GROWTH = 2.0  # at most, of the time per reply, for ten times the replies: the collector has more to look at
+RESUMES = 7
 
 
 def measure(data: Path | None = None) -> Report:
@@ -41,7 +40,7 @@ def measure(data: Path | None = None) -> Report:
         f"a beam of 5x5x3 with and without a journal, {1000 * LATENCY:g} ms a call, 8 in flight; resumed beams",
         rows,
         [
-            f"With over without: the least times of {PAIRS} runs each, taken in turn, each with a new file.",
+            f"With over without: the least times of {PAIRS} runs (fsync: {FORCED}), in turn, each with a new file.",
             f"Resumed: the least of {RESUMES} times, from the call to its result; each reply is on disk.",
             "A whole program's replies hold their prompts and outputs; the core's do not.",
         ],
@@ -55,10 +54,11 @@ def cost(folder: Path) -> Iterator[Row]:
     for name, seconds in (("threads", threads), ("asyncio", event_loop)):
         number = count()
         times: dict[str, list[float]] = {"off": [], "on": [], "fsync": []}
-        for _ in range(PAIRS):  # in turn, so that a slow moment of the machine meets all of them
+        for pair in range(PAIRS):  # in turn, so that a slow moment of the machine meets all of them
             times["off"].append(seconds({}))
             times["on"].append(seconds({"journal": folder / f"{name}-{next(number)}"}))
-            times["fsync"].append(seconds({"journal": folder / f"{name}-{next(number)}", "fsync": True}))
+            if pair < FORCED:
+                times["fsync"].append(seconds({"journal": folder / f"{name}-{next(number)}", "fsync": True}))
         off, on, fsync = (min(times[setting]) for setting in ("off", "on", "fsync"))
         yield at_most(f"whole program, {name}: with over without", on / off, SLOWER, at=f"{1000 * off:.0f} ms without")
         yield beside(f"whole program, {name}: with fsync over without", fsync / off)
@@ -93,14 +93,19 @@ def event_loop(config: dict[str, Any]) -> float:
 
 def resume(folder: Path) -> Iterator[Row]:
     for name, resumed in (("whole program", whole), ("core", core)):
-        each: dict[int, float] = {}
-        for replies in SIZES:
-            path = folder / f"{name}-{replies}"
+        paths = {replies: folder / f"{name}-{replies}" for replies in SIZES}
+        times: dict[int, list[float]] = {replies: [] for replies in SIZES}
+        for replies, path in paths.items():
             resumed(path, replies)  # writes it
-            seconds = least(partial(resumed, path, replies), RESUMES)
-            each[replies] = seconds / replies
+        for _ in range(RESUMES):  # in turn, likewise
+            for replies, path in paths.items():
+                gc.collect()
+                times[replies].append(resumed(path, replies))
+        for replies, path in paths.items():
+            seconds = min(times[replies])
             figure, at = f"{name}, {replies:,} replies: resumed in", f"{path.stat().st_size / 1e6:.1f} MB"
             yield at_most(figure, seconds, RESUMED, "s", at) if replies == 10_008 else beside(figure, seconds, "s", at)
+        each = {replies: min(times[replies]) / replies for replies in SIZES}
         for fewer, more in pairwise(SIZES):
             yield at_most(f"{name}: time per reply, {more:,} over {fewer:,}", each[more] / each[fewer], GROWTH)
 
