@@ -44,7 +44,11 @@ def keys_of(devset: list[dspy.Example]) -> list[str]:
     seen: dict[str, int] = {}
     keys = []
     for example in devset:
-        key = digest(settled(fields_of(example)))
+        fields = fields_of(example)
+        try:
+            key = digest(settled(fields))
+        except Exception:  # a cycle, or a `__str__` that raises
+            key = digest(as_json(fields))
         seen[key] = seen.get(key, 0) + 1
         keys.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
     return keys

@@ -56,7 +56,7 @@ def check(path: str | Path | None, name: str) -> None:
 def save(result: EvaluationResult, path: Path, kind: str | None = None) -> None:
     """Write whole or not at all. kind: "csv" or "json"; by default by the path's ending."""
     kind = kind or ("csv" if path.suffix.lower() == ".csv" else "json")
-    text = _csv(rows(result)) if kind == "csv" else json.dumps([as_json(row) for row in rows(result)])
+    text = _csv(rows(result)) if kind == "csv" else _json(rows(result))
     partial = path.with_name(f"{path.name}.{os.getpid()}-{id(result)}.partial")  # others may save there too
     try:
         partial.write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -64,6 +64,10 @@ def save(result: EvaluationResult, path: Path, kind: str | None = None) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def _json(found: list[dict[str, Any]]) -> str:
+    return json.dumps([{name: as_json(value) for name, value in row.items()} for row in found])
 
 
 def _csv(found: list[dict[str, Any]]) -> str:

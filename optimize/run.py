@@ -51,9 +51,10 @@ class Run:
         self.why: str | None = None  # it was stopped
         self.began = time.monotonic()
         self.purse = limit()  # without a ceiling: what ends all searches inside, when this run ends early
-        keys = keys_of(self.devset)
         self.log = None
+        keys = [str(index) for index in range(len(self.devset))]
         if resume is not None:
+            keys = keys_of(self.devset)
             self.log = Log(resume, identity.describe(program, scorer, self.devset, keys))
         journals = None if self.log is None else self.log.journals
         self.runner = Runner(program, scorer, Metering.here(history), journals, details)

@@ -105,6 +105,16 @@ def test_equal_examples_are_kept_apart(tmp_path):
     assert model.count() == 3
 
 
+def test_an_example_that_has_no_words_has_a_key(tmp_path):
+    loop: list = []
+    loop.append(loop)
+    devset = [dspy.Example(number=i, answer="yes", note=loop).with_inputs("number") for i in range(2)]
+    evaluate = Evaluate(devset=devset, metric=right, resume=tmp_path)
+    with dspy.context(lm=lm(Engine(yes))):
+        evaluate(dspy.Predict("number -> answer"))
+        assert [o.resumed for o in evaluate(dspy.Predict("number -> answer")).outcomes] == [True, True]
+
+
 def test_by_acall_too(tmp_path):
     model = Engine(yes)
     evaluate = Evaluate(devset=numbers(3), metric=right, resume=tmp_path)
