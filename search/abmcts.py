@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -10,12 +10,14 @@ from .best import best_of_deepest, best_seen, candidates
 from .budget import Ended
 from .controller import Routine
 from .knobs import Knobs, knob
-from .policy import Bounds
 from .rating import Rating
-from .rollout import DEAD, Rollouts
-from .tree import FAILED, TERMINAL, A, Node, S, Tree
+from .returns import Bounds, Returns
+from .rollout import rollout
+from .rollouts import Rollouts
+from .tree import DEAD, FAILED, TERMINAL, A, Node, S, Tree
 
 PRIOR = 0.5  # both parameters of the Beta prior
+DRAWS = 8  # ways down that a rollout draws before it waits for another one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,6 @@ class ABMCTS(Knobs):
     branching = 1
     exploration = 0.0
     selection = "sampled"
-    returns = "mean"
-    discount = 1.0
     simulate = False
     lazy = False
     widening = None
@@ -51,15 +51,10 @@ class ABMCTS(Knobs):
         self.check_choices(ties=("age",))
 
     def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
-        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if rating.declared else Bounds()
-        run: _Sampled[S, A] = _Sampled(tree, rating, self, bounds, rng)
+        run: _Sampled[S, A] = _Sampled(tree, rating, self, Returns(Bounds.of(rating)), rng)
         tree.rollouts = run.logs
         for _ in range(self.rollouts):
-            yield self._rollout(run)
-
-    def _rollout(self, run: _Sampled[S, A]) -> Routine:
-        yield from run.rollout()
-        return None
+            yield rollout(run)
 
     def why_over(self, tree: Tree[S, A]) -> Ended:
         return Ended.ROLLOUTS
@@ -74,11 +69,20 @@ class ABMCTS(Knobs):
 class _Sampled(Rollouts[S, A]):
     """Rollouts whose way down is drawn, and whose nodes may always get another child."""
 
-    def __init__(self, tree: Tree[S, A], rating: Rating, recipe: ABMCTS, bounds: Bounds, rng: Random) -> None:
-        super().__init__(tree, rating, recipe, bounds)
+    def __init__(self, tree: Tree[S, A], rating: Rating, recipe: ABMCTS, returns: Returns, rng: Random) -> None:
+        super().__init__(tree, rating, recipe, returns)
         self.rng = rng
 
     def path(self) -> list[Node[S, A]] | None:
+        """The way down, drawn anew a few times while it ends where another rollout works."""
+        path = None
+        for _ in range(DRAWS):
+            path = self._drawn()
+            if path is None or path[-1].id not in self.growing:
+                break
+        return path
+
+    def _drawn(self) -> list[Node[S, A]] | None:
         node = self.tree.root
         if node.closed:
             return None
@@ -95,7 +99,7 @@ class _Sampled(Rollouts[S, A]):
             path.append(node)
         return path
 
-    def comes_again(self, node: Node[S, A]) -> bool:
+    def comes_again(self) -> bool:
         return True
 
     def _belief(self, n: int, total: float) -> float:
@@ -103,12 +107,15 @@ class _Sampled(Rollouts[S, A]):
 
         Each rated node is backed up once, so a node's visits and total are those of its own value and all below.
         """
-        gained = n * self.bounds.normal(total / n) if n else 0.0
+        gained = n * self.returns.bounds.normal(total / n) if n else 0.0
         return self.rng.betavariate(PRIOR + gained, PRIOR + n - gained)
 
-    def _settle(self, node: Node[S, A]) -> None:
+    def settle(self, node: Node[S, A]) -> None:
         """A parent of spent children is not spent: it may get another one."""
         node.closed = node.status in DEAD or node.status is TERMINAL or node.depth >= self.recipe.max_depth
 
-    def _close_if_spent(self, leaf: Node[S, A]) -> None:
+    def settle_children(self, leaf: Node[S, A], new: Sequence[Node[S, A]]) -> None:
+        self.growing.pop(leaf.id, None)
+        for child in new:
+            self.settle(child)
         leaf.closed = leaf.depth >= self.recipe.max_depth or leaf.status is FAILED

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from .controller import Routine
+from .controller import Log, Routine
 from .grow import Landings
 from .protocol import Answered, Failed, Outcome, Propose, Proposed, Request, Stepped
 
@@ -35,6 +35,7 @@ class Item:
 @dataclass(slots=True, eq=False)
 class Batch:
     routine: Routine
+    log: Log | None = None
     items: list[Item] = field(default_factory=list[Item])
     missing: int = 0
 

@@ -16,6 +16,24 @@ from .tree import Node, Tree
 Routine: TypeAlias = Generator[Sequence[Request], None, Ended | None]
 
 
+class Log(Protocol):
+    """Where a routine keeps account of what it asked."""
+
+    def count(self, kind: type[Request], calls: int) -> None:
+        """A reply to a request of that kind was told, and took so many LM calls."""
+        ...
+
+
+class Logged(list[Request]):
+    """A batch whose replies are counted in `log`: those of requests that no other batch asked before it."""
+
+    __slots__ = ("log",)
+
+    def __init__(self, requests: Sequence[Request], log: Log) -> None:
+        super().__init__(requests)
+        self.log = log
+
+
 class Controller(Protocol):
     """A frozen recipe. Holds knobs only; all run state lives in the tree and in the routines.
 

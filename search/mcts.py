@@ -12,12 +12,11 @@ from .budget import Ended
 from .controller import Routine
 from .knobs import Knobs, knob
 from .order import value
-from .policy import Bounds
 from .rating import Rating
-from .rollout import Rollouts
-from .tree import DUPLICATE, FAILED, ILLEGAL, PRUNED, A, Node, S, Tree
-
-DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)
+from .returns import Bounds, Returns
+from .rollout import rollout
+from .rollouts import Rollouts
+from .tree import DEAD, A, Node, S, Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +26,16 @@ class MCTS(Knobs):
     rollouts: how often. branching: children per expansion (None: all). max_depth: the deepest node's depth; a node
         there is rated, not expanded.
     selection: "uct", or "puct" with the proposer's priors. exploration: c of either.
-    returns: what is backed up: each node keeps the "mean" or the "max" of its values, or the mean of the "discounted"
-        returns with the rewards of the steps. discount: of the last.
+    returns: what is backed up. Q(s,a) is the "mean" or the "max" of the values found below, or "discounted": the
+        step's reward and `discount` times the mean return after it.
     simulate: go on from the best new child to a terminal state, one sample a step.
-    lazy: step and rate a child only when it is selected (the RAP paper).
-    widening: alpha of progressive widening: another child while a node has fewer than N^alpha; None: never.
+    lazy: step and rate a child only when it is selected, one child a rollout (the RAP paper).
+    widening: alpha of progressive widening: one more child while a node has fewer than N^alpha; None: never.
     reroot: once everything is spent, propose again at the root (True), or end (False); None: if there are lessons.
-    final: the node given back unsolved: the best "value"; "visits" or "mean", the child with the most of it from the
-        root down.
+    final: the node given back unsolved: the best "value"; or, from the root down, the child with the most "visits" or
+        the best "mean" (its Q).
     patience: end after this many rollouts without a better value (None: never).
-    at_once: rollouts in flight, kept apart by virtual loss.
+    at_once: rollouts in flight, kept apart by virtual loss: each counts as the visits that it will bring.
     """
 
     rollouts: int = knob(8, low=1, high=100)
@@ -62,7 +61,7 @@ class MCTS(Knobs):
             self.check(rollouts="count")
         self.check(branching="count or None", max_depth="count", patience="count or None", at_once="count")
         self.check(exploration="number", discount="number", widening="number or None")
-        self.check(simulate="bool", lazy="bool", dedupe="bool")
+        self.check(simulate="bool", lazy="bool", reroot="bool or None", dedupe="bool")
         if self.exploration < 0:
             raise ValueError(f"MCTS(exploration={self.exploration!r}): must be at least 0")
         if not 0 < self.discount <= 1:
@@ -77,28 +76,15 @@ class MCTS(Knobs):
         )
 
     def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:
-        declared = rating.declared and self.returns != "discounted"  # a sum of rewards has no scale
-        bounds = Bounds(rating.low * rating.scale, rating.high * rating.scale) if declared else Bounds()
-        run = Rollouts(tree, rating, self, bounds)
+        run = Rollouts(tree, rating, self, self._returns(Bounds.of(rating)))
         tree.rollouts = run.logs
-        for done in range(self.rollouts):
-            if self._spent(run) or self._tired(run, done):
+        for _ in range(self.rollouts):
+            if self.patience is not None and run.stale >= self.patience:
                 return
-            yield self._rollout(run)
+            yield rollout(run)
 
-    def _rollout(self, run: Rollouts[S, A]) -> Routine:
-        yield from run.rollout()
-        return None
-
-    @staticmethod
-    def _spent(run: Rollouts[S, A]) -> bool:
-        return run.tree.root.closed and not run.may_reroot()
-
-    def _tired(self, run: Rollouts[S, A], done: int) -> bool:
-        """Did none of the last `patience` rollouts come to a better value than those before?"""
-        if self.patience is None or done <= self.patience:
-            return False
-        return not any(log is run.best for log in run.logs[-self.patience :])
+    def _returns(self, bounds: Bounds) -> Returns:
+        return Returns(bounds, self.returns, self.discount)
 
     def why_over(self, tree: Tree[S, A]) -> Ended:
         """Why no rollout follows, once the last one has ended."""
@@ -109,12 +95,12 @@ class MCTS(Knobs):
     def choose(self, tree: Tree[S, A]) -> Node[S, A]:
         if self.final == "value":
             return best_seen(tree) if any(n.value is not None for n in candidates(tree)) else best_of_deepest(tree)
-        node = tree.root
+        node, q = tree.root, self._returns(Bounds()).q
         while usable := [c for c in tree.children(node) if c.status not in DEAD and c.visits]:
             if self.final == "visits":
                 node = max(usable, key=lambda c: (c.visits, value(c), -c.id))
             else:
-                node = max(usable, key=lambda c: (c.q, c.visits, -c.id))
+                node = max(usable, key=lambda c: (q(c), c.visits, -c.id))
         return node
 
     def most(self, moves: int | None = None) -> tuple[int, int] | None:

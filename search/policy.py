@@ -1,97 +1,71 @@
-"""The formulas of Monte-Carlo tree search, each written once: UCT, PUCT, selection, backup."""
+"""The way down the tree in Monte-Carlo tree search: UCT, PUCT, selection; and which subtrees are done with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from math import inf, log, sqrt
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
+from .returns import Returns
 from .tree import EXPANDED, A, Node, S, Tree
 
-Backup: TypeAlias = Literal["mean", "max", "discounted"]
 Siblings: TypeAlias = Sequence[Node[Any, Any]]
 Scores: TypeAlias = Callable[[Node[Any, Any], Siblings], list[float]]  # of children of that parent
 
-
-class Bounds:
-    """The range of values, to bring them to 0..1. Declared by a scale, or found as values are backed up."""
-
-    __slots__ = ("declared", "high", "low")
-
-    def __init__(self, low: float | None = None, high: float | None = None) -> None:
-        self.declared = low is not None and high is not None
-        self.low, self.high = (low, high) if low is not None and high is not None else (inf, -inf)
-
-    def widen(self, value: float) -> None:
-        """Take a value into account. A declared scale stays as it is."""
-        if not self.declared:
-            self.low, self.high = min(self.low, value), max(self.high, value)
-
-    def normal(self, value: float) -> float:
-        """`value` between 0 and 1; 0.5 while all values are equal."""
-        span = self.high - self.low
-        if not 0 < span < inf:
-            return 0.5
-        share = (value - self.low) / span
-        return 0.0 if share < 0 else 1.0 if share > 1 else share
-
-
-def exploitation(nodes: Siblings, bounds: Bounds, backup: Backup, unvisited: float) -> list[float]:
-    """Q of each in 0..1. Each rollout in flight below counts as one that returned the least (virtual loss)."""
-    found: list[float] = []
-    for node in nodes:
-        visits = node.visits
-        if not visits:
-            found.append(unvisited)
-            continue
-        q = bounds.normal(node.peak if backup == "max" else node.total / visits)
-        found.append(q * visits / (visits + node.virtual) if node.virtual else q)
-    return found
-
-
+# Virtual loss, in the form of Liu et al. 2020 (WU-UCT, arXiv 1810.11755): a rollout in flight is visits whose returns
+# are not known yet. They count in N, which lowers the bound of the way that it took, and are no samples of Q: counted
+# as losses there, they would drive the next rollouts off the best way for as long as it is in work. `pending` is how
+# many visits a rollout brings: with one counted where an expansion backs eight children up, all crowd into one place.
+#
 # Siblings are scored together, so that what hangs on their parent is worked out once.
 
 
-def ucts(parent: Node[Any, Any], children: Siblings, c: float, bounds: Bounds, backup: Backup) -> list[float]:
-    """Q(s,a) + c sqrt(ln N(s) / N(s,a)); an unvisited child comes first (Kocsis & Szepesvari 2006)."""
-    logged = log(max(1, parent.visits + parent.virtual))
+def uct(parent: Node[Any, Any], children: Siblings, c: float, returns: Returns, pending: float = 1.0) -> list[float]:
+    """Q(s,a) + c sqrt(ln N(s) / N(s,a)) of each; an unvisited child comes first (Kocsis & Szepesvari 2006)."""
+    logged, normal, q = log(max(1.0, parent.visits + pending * parent.virtual)), returns.bounds.normal, returns.q
     return [
-        q + c * sqrt(logged / n) if (n := child.visits + child.virtual) else inf
-        for child, q in zip(children, exploitation(children, bounds, backup, 0.0), strict=True)
+        (normal(q(child)) if child.visits else 0.0) + c * sqrt(logged / n)
+        if (n := child.visits + pending * child.virtual)
+        else inf
+        for child in children
     ]
 
 
-def pucts(parent: Node[Any, Any], children: Siblings, c: float, bounds: Bounds, backup: Backup) -> list[float]:
-    """Q(s,a) + c P(s,a) sqrt(N(s)) / (1 + N(s,a)); an unvisited child has its parent's Q (Silver et al. 2017)."""
-    root = sqrt(max(1, parent.visits + parent.virtual))
-    (parents,) = exploitation((parent,), bounds, backup, 0.5)
+def puct(parent: Node[Any, Any], children: Siblings, c: float, returns: Returns, pending: float = 1.0) -> list[float]:
+    """Q(s,a) + c P(s,a) sqrt(N(s)) / (1 + N(s,a)) of each (Silver et al. 2017).
+
+    P: the children's priors, which are weights, over their sum. An unvisited child has its parent's V for Q.
+    """
+    normal, q = returns.bounds.normal, returns.q
+    grown = c * sqrt(max(1.0, parent.visits + pending * parent.virtual))
+    weights = [child.prior for child in children]
+    whole = sum(weights)
+    if not whole:
+        weights, whole = [1.0] * len(children), len(children)
+    v = normal(returns.v(parent)) if parent.visits else 0.5
     return [
-        q + c * child.prior * root / (1 + child.visits + child.virtual)
-        for child, q in zip(children, exploitation(children, bounds, backup, parents), strict=True)
+        (normal(q(child)) if child.visits else v)
+        + weight / whole * grown / (1 + child.visits + pending * child.virtual)
+        for child, weight in zip(children, weights, strict=True)
     ]
 
 
-def uct(parent: Node[Any, Any], child: Node[Any, Any], c: float, bounds: Bounds, backup: Backup = "mean") -> float:
-    """`ucts` of one child."""
-    return ucts(parent, (child,), c, bounds, backup)[0]
-
-
-def puct(parent: Node[Any, Any], child: Node[Any, Any], c: float, bounds: Bounds, backup: Backup = "mean") -> float:
-    """`pucts` of one child."""
-    return pucts(parent, (child,), c, bounds, backup)[0]
-
-
-def select(
-    tree: Tree[S, A], scores: Scores, growing: Container[int], may_widen: Callable[[Node[S, A]], bool] | None = None
+def selection(
+    tree: Tree[S, A],
+    scores: Scores,
+    growing: Container[int] = (),
+    may_widen: Callable[[Node[S, A]], bool] | None = None,
+    taken: Container[int] = (),
 ) -> list[Node[S, A]]:
-    """The path from the root to the node where this rollout works: one to expand, or one that is being expanded.
+    """The path from the root to the node where a rollout works: one to expand, or one that is being expanded.
 
-    At each node the child of the highest score that has something left to do; equals by age.
+    At each node the child of the highest score that has something left to do and is not `taken`; equals by age. Where
+    all that are left are taken, the path ends above them, at a node that is expanded.
     """
     node = tree.root
     path = [node]
     while node.status is EXPANDED and node.id not in growing and not (may_widen is not None and may_widen(node)):
-        live = [child for child in tree.children(node) if not child.closed]
+        live = [child for child in tree.children(node) if not child.closed and child.id not in taken]
         if not live:
             break
         if len(live) > 1:
@@ -103,26 +77,6 @@ def select(
     return path
 
 
-def backup(
-    path: Sequence[Node[S, A]], value: float, discount: float = 1.0, rewards: bool = False
-) -> tuple[float, float]:
-    """Add one return to every node of `path`, whose last node is worth `value`; give the least and the most added.
-
-    Without `rewards` every node gets `value`. With them, the return is discounted and takes in each step's reward:
-    G(leaf) = value, G(parent) = r(child) + discount G(child). Rewards 1, 0, 1, value 0, discount 1: 2 at the root.
-    """
-    returned = least = most = value
-    for node in reversed(path):
-        node.total = node.total + returned if node.visits else returned  # a leaf shares its value's memory
-        node.visits += 1
-        if returned > node.peak:
-            node.peak = returned
-        if rewards:
-            least, most = min(least, returned), max(most, returned)
-            returned = node.reward + discount * returned
-    return least, most
-
-
 def close(tree: Tree[S, A], node: Node[S, A]) -> None:
     """Mark that nothing is left to do at `node`, and so upward at every ancestor of which that is true."""
     node.closed = True
@@ -131,3 +85,12 @@ def close(tree: Tree[S, A], node: Node[S, A]) -> None:
         if node.status is not EXPANDED or not all(tree[id].closed for id in node.children):
             return
         node.closed = True
+
+
+def reopen(tree: Tree[S, A], node: Node[S, A]) -> None:
+    """Mark that something is left to do at `node`, and so at all its ancestors."""
+    while node.closed:
+        node.closed = False
+        if node.parent is None:
+            return
+        node = tree[node.parent]

@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from .batch import Batch, Item, at_most, backoff, samples
 from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
-from .controller import Controller, Routine
+from .controller import Controller, Logged, Routine
 from .grow import CodeStep, Grower, ParseAction, describe
 from .protocol import (
     FREE,
@@ -106,6 +106,7 @@ class Search(Generic[S, A]):
         self.foreseen = self.unforeseen = 0  # steps that a world model predicted, and others that it was asked about
         self.errors: dict[str, int] = {}  # text -> times, in order of appearance
         self.closed: Outcome | None = None  # what the closing call gave
+        self._asked_to_close = False
         self._eager = controller.stop == "first"
         self._calls: dict[type[Request] | str, int] = dict.fromkeys(ROLES, 1) | {"cheap": 1} | dict(calls or {})
         self._sampled, self._reflects = sampled, reflect
@@ -179,6 +180,8 @@ class Search(Generic[S, A]):
         if usage is not FREE:
             self.spent.add(usage)
             self.by_role[ROLES[kind]].add(usage)
+        if (batches := item.batches) and (log := batches[0].log) is not None:
+            log.count(kind, usage.calls)
         self.told += 1
         if type(outcome) is Unread or type(outcome) is Failed:
             self._count(kind, outcome)
@@ -235,6 +238,15 @@ class Search(Generic[S, A]):
     def result(self) -> SearchResult[S, A]:
         """Anytime: valid while running, after a stop, and at the end."""
         return SearchResult[S, A].of(self)
+
+    @property
+    def unclosed(self) -> str | None:
+        """Why the closing call gave no answer; None: it gave one, or none was asked, or it is still out."""
+        if type(self.closed) is Failed:
+            return self.closed.error
+        if type(self.closed) is Unread:
+            return "its reply could not be read"
+        return "no reply came before the end" if self._asked_to_close and self.done and self.closed is None else None
 
     # ---- what a reply leads to
 
@@ -334,6 +346,7 @@ class Search(Generic[S, A]):
         request = Answer(best.id)
         if self._over(request):
             return False
+        self._asked_to_close = True
         self._hand_out(Item(request, []))
         return True
 
@@ -414,7 +427,7 @@ class Search(Generic[S, A]):
                 return
 
     def _issue(self, routine: Routine, requests: Sequence[Request]) -> Batch:
-        batch = Batch(routine)
+        batch = Batch(routine, requests.log if type(requests) is Logged else None)
         self._batches[batch] = None
         if not self._reflects:
             requests = [request for request in requests if type(request) is not Reflect]

@@ -38,6 +38,7 @@ PRUNED, DUPLICATE, ILLEGAL, FAILED = (
     NodeStatus.ILLEGAL,
     NodeStatus.FAILED,
 )
+DEAD = (DUPLICATE, ILLEGAL, FAILED, PRUNED)  # of no use to the search; what led there can still be told
 # The reason of a terminal node: rated like any other, since no code judges it; or judged to be no solution.
 UNJUDGED, WRONG = "no check in code", "not a goal"
 
@@ -70,14 +71,14 @@ class Node(Generic[S, A]):
     missed: bool = False  # an attempt that was judged wrong: reflected on, may still be built upon
     children: Sequence[int] = ()  # a list once there are any: an empty one per leaf costs memory and GC time
     visits: int = 0  # N(s)
-    total: float = 0.0  # W(s); Q(s) = W / N
+    total: float = 0.0  # W(s), the sum of the returns backed up; V(s) = W / N
     peak: float = -inf  # the highest return backed up
-    virtual: int = 0  # rollouts in flight at or below this node
+    virtual: int = 0  # O(s), rollouts in flight at or below this node
     closed: bool = False  # nothing is left to do at or below this node
 
     @property
     def q(self) -> float:
-        """Q(s), the mean of what was backed up; 0 before the first visit."""
+        """The mean of what was backed up; 0 before the first visit."""
         return self.total / self.visits if self.visits else 0.0
 
 

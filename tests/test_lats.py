@@ -83,7 +83,8 @@ def test_both_failures_of_the_first_rollout_teach_the_second(concurrency: int, d
         assert "bad2" in prompt["search_lessons"]
     assert sorted(env.runs) == ["bad1", "bad2", "good"]
     first, second = found.search.tree.rollouts
-    assert (first.proposals, first.steps, first.ratings, first.reflections) == (1, 2, 2, 2)
+    assert (first.proposals, first.steps, first.ratings, first.reflections) == (2, 2, 2, 2)
+    assert first.calls == 6  # of the model: all but the two runs of the environment
     assert second.reflections == 0  # never on success
 
 

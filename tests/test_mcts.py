@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from math import inf, log, sqrt
 from typing import Any
 
 import pytest
@@ -24,115 +23,10 @@ from thoughtree.search import (
     SearchStatus,
     Step,
     Stepped,
-    Tree,
     run,
 )
-from thoughtree.search.policy import Bounds, backup, puct, uct
+from trees import UNIT, counting
 from worlds import Digits, play, search
-
-UNIT = Rating(join="mean", unread=0.0, cut=None, low=0.0, high=1.0)
-
-
-def made(*visits_totals: tuple[int, float]) -> Tree[Any, Any]:
-    """A root whose children have these visits and totals."""
-    tree: Tree[Any, Any] = Tree(None)
-    for visits, total in visits_totals:
-        child = tree.add(tree.root, len(tree))
-        child.visits, child.total = visits, total
-    tree.root.visits = sum(visits for visits, _ in visits_totals)
-    return tree
-
-
-def test_uct_of_worked_numbers() -> None:
-    tree = made((4, 3.0), (1, 0.2), (0, 0.0))
-    bounds = Bounds(0.0, 1.0)
-    assert uct(tree.root, tree[1], 1.0, bounds) == pytest.approx(0.75 + sqrt(log(5) / 4))
-    assert uct(tree.root, tree[2], 2.0, bounds) == pytest.approx(0.2 + 2 * sqrt(log(5)))
-    assert uct(tree.root, tree[3], 1.0, bounds) == inf
-
-
-def test_one_visit_at_the_root_gives_no_log_of_zero() -> None:
-    tree = made((1, 0.5))
-    assert uct(tree.root, tree[1], 1.0, Bounds(0.0, 1.0)) == 0.5
-
-
-def test_a_rollout_in_flight_counts_as_one_that_returned_the_least() -> None:
-    tree = made((3, 2.4), (2, 1.0))
-    tree[1].virtual = tree.root.virtual = 1
-    assert uct(tree.root, tree[1], 0.0, Bounds(0.0, 1.0)) == pytest.approx(2.4 / 4)
-
-
-def test_puct_of_worked_numbers() -> None:
-    tree = made((4, 3.0), (0, 0.0))
-    tree[1].prior, tree[2].prior = 0.2, 0.8
-    tree.root.visits, tree.root.total = 4, 3.0
-    bounds = Bounds(0.0, 1.0)
-    assert puct(tree.root, tree[1], 1.0, bounds) == pytest.approx(0.75 + 0.2 * 2 / 5)
-    assert puct(tree.root, tree[2], 1.0, bounds) == pytest.approx(0.75 + 0.8 * 2 / 1)
-
-
-def test_backup_divides_once() -> None:
-    tree = made((0, 0.0))
-    backup([tree.root, tree[1]], 0.5)
-    assert (tree.root.visits, tree.root.q, tree[1].q) == (1, 0.5, 0.5)
-    backup([tree.root, tree[1]], 1.0)
-    assert (tree[1].visits, tree[1].q, tree[1].peak) == (2, 0.75, 1.0)
-
-
-def test_a_discounted_return_takes_in_the_rewards_of_the_steps() -> None:
-    tree: Tree[Any, Any] = Tree(None)
-    path = [tree.root]
-    for reward in (1.0, 0.0, 1.0):
-        path.append(tree.add(path[-1], reward))
-        path[-1].reward = reward
-    backup(path, 0.0, 1.0, rewards=True)
-    assert [node.total for node in path] == [2.0, 1.0, 1.0, 0.0]
-    assert backup([tree.root, path[1]], 5.0, 0.5, rewards=True) == (3.5, 5.0)
-    for node, total in zip(path, (2.0, 1.0, 1.0, 0.0), strict=True):
-        node.total = total
-    backup(path, 4.0, 0.5, rewards=True)
-    assert [node.total - before for node, before in zip(path, (2.0, 1.0, 1.0, 0.0), strict=True)] == [
-        1.0 + 0.5 * (0.0 + 0.5 * (1.0 + 0.5 * 4.0)),
-        0.5 * (1.0 + 0.5 * 4.0),
-        1.0 + 0.5 * 4.0,
-        4.0,
-    ]
-
-
-@pytest.mark.parametrize(("c", "share"), [(sqrt(2), 0.71), (1.0, 0.82)])
-def test_bandit(c: float, share: float) -> None:
-    """Five Bernoulli arms, .9 and four of .6, 1,000 pulls, 200 seeds: the best arm's share, and UCB1's bound."""
-    means, bounds, pulls = (0.9, 0.6, 0.6, 0.6, 0.6), Bounds(0.0, 1.0), 1000
-    best = worse = 0.0
-    for seed in range(200):
-        rng, tree = random.Random(seed), made(*[(0, 0.0)] * 5)
-        for _ in range(pulls):
-            arm = max(tree.children(tree.root), key=lambda child: uct(tree.root, child, c, bounds))
-            backup([tree.root, arm], float(rng.random() < means[arm.id - 1]))
-        best += tree[1].visits / pulls / 200
-        worse += sum(tree[i].visits for i in range(2, 6)) / 4 / 200
-    assert best == pytest.approx(share, abs=0.015)
-    if c == sqrt(2):  # Auer et al. 2002: E[N_i] <= 8 ln n / delta^2 + 1 + pi^2 / 3
-        assert worse <= 8 * log(pulls) / 0.3**2 + 1 + 3.29
-
-
-def counting(values: Callable[[tuple[int, ...]], float], branching: int = 2) -> Callable[[Any, Any], Any]:
-    """A world of unbounded depth: state = the path, valued by `values`."""
-
-    def answer(request: Any, tree: Any) -> Any:
-        match request:
-            case Propose(_, n):
-                return Proposed(tuple(range(n or branching)))
-            case Step(id):
-                node = tree[id]
-                return Stepped((*tree[node.parent].state, node.action))
-            case Rate(nodes):
-                return Rated(tuple(values(tree[i].state) for i in nodes))
-            case Reflect(id):
-                return Reflected(f"not {tree[id].action}")
-        raise AssertionError(request)
-
-    return answer
 
 
 def own_evaluations(tree: Any, node: Any) -> int:
@@ -290,8 +184,8 @@ def test_simulation_starts_from_the_best_new_child() -> None:
 
 def test_lazily_only_visited_children_are_stepped_and_rated() -> None:
     result = run(Search(MCTS(rollouts=3, lazy=True, branching=5), (), rating=UNIT), counting(lambda state: 0.5))
-    assert result.spent_by["step"].calls == 2  # rollout 1 proposes, 2 and 3 look at one child each
-    assert sum(n.state is not None for n in result.tree if n.id) == 2
+    assert [(log.proposals, log.steps, log.ratings) for log in result.tree.rollouts] == [(1, 1, 1), (0, 1, 1), (0, 1, 1)]
+    assert [n.state is not None for n in result.tree if n.id] == [True, True, True, False, False]
 
 
 def test_patience() -> None:
