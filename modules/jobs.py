@@ -74,6 +74,8 @@ class Jobs:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
         request = ask.request
         if isinstance(request, Propose):
+            if self.plan.propose == "moves":
+                return self._moves(request, tree)
             return self._propose(request, ask.attempt, view(tree, request.node, self.task), tree.lessons)
         if isinstance(request, Rate):
             if isinstance(self.program.rate, Judge | Approve):
@@ -85,11 +87,15 @@ class Jobs:
             return self._reflect(request, ask.attempt, tree)
         return self._step(request, ask.attempt, tree)
 
+    def _moves(self, request: Propose, tree: Tree[Any, Any]) -> Reply:
+        """The next `n` moves of the task, of which there may be no end: a node that is widened has had the first."""
+        node, n = tree[request.node], request.n
+        known = len(node.children)
+        moves = islice(self.task.moves(node.state), known, None if n is None else known + n)
+        return Reply(Proposed(tuple(moves)), FREE, by_code=True)
+
     def _propose(self, request: Propose, attempt: int, node: NodeView, lessons: Sequence[str]) -> Job | Reply:
         program, inputs, n = self.program, self.inputs, request.n
-        if self.plan.propose == "moves":
-            moves = islice(self.task.moves(node.state), n)  # of which there may be no end
-            return Reply(Proposed(tuple(moves)), FREE, by_code=True)
         if program.propose_fn is not None:
             return self.own.function(program.propose_fn, (dict(inputs), node, n), lambda given: proposed(given, n))
         role = program.propose
@@ -273,6 +279,7 @@ class Jobs:
             reads_long,
             config,
             lm.model,
+            again=lambda told: predict(**fields, lm=told, config=config),
         )
 
     def _temperature(self, request: Request) -> float | None:

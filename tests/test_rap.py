@@ -11,7 +11,7 @@ import pytest
 
 import thoughtree
 from engines import Engine, lm, response
-from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal
+from thoughtree import ABMCTS, MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal
 from thoughtree.search import DFS, NodeStatus, SearchStatus
 from thoughtree.search.budget import Ended
 from thoughtree.tasks import BlocksworldState
@@ -70,11 +70,23 @@ def test_names_of_the_predictors() -> None:
     assert names == ["propose.predict", "world.predict", "rate.predict"]
 
 
-@pytest.mark.parametrize(
-    "controller", [DFS(max_depth=6), Beam(width=2, max_depth=6), BestFirst(max_depth=6)], ids=lambda c: type(c).__name__
-)
+CONTROLLERS: dict[str, Any] = {
+    "depth-first": DFS(max_depth=6),
+    "beam": Beam(width=2, max_depth=6),
+    "best-first": BestFirst(max_depth=6),
+    "lazy": MCTS(rollouts=40, branching=3, max_depth=6, lazy=True),
+    "simulating": MCTS(rollouts=10, branching=3, max_depth=6, simulate=True),
+    "widening": MCTS(rollouts=40, branching=3, max_depth=6, widening=0.6),
+    "priors": MCTS(rollouts=10, branching=3, max_depth=6, selection="puct"),
+    "discounted": MCTS(rollouts=10, branching=3, max_depth=6, returns="discounted", discount=0.9),
+    "in flight": MCTS(rollouts=10, branching=3, max_depth=6, at_once=4),
+    "adaptive": ABMCTS(rollouts=150, max_depth=6),
+}
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS.values(), ids=CONTROLLERS)
 def test_every_controller_runs_over_a_predicted_world(controller: Any) -> None:
-    found = solve(RAP(task=Blocksworld(), controller=controller), Engine(world))
+    found = solve(RAP(task=Blocksworld(), controller=controller, propose="moves"), Engine(world))
     assert found.plan.splitlines() == PLAN
 
 
@@ -317,3 +329,10 @@ def test_a_resumed_run_counts_the_predictions_that_were_recorded(tmp_path: Any, 
             assert (found.predicted, found.world_accuracy) == (unbroken.predicted, unbroken.world_accuracy)
             assert found.path == unbroken.path
     assert len(engine.calls) == unbroken.spent.calls
+
+
+def test_a_node_that_gets_more_children_gets_the_next_of_the_tasks_moves() -> None:
+    """And not its first one again: with one child at a time both moves of the start are found, each once."""
+    program = RAP(task=Blocksworld(), controller=ABMCTS(rollouts=12, max_depth=2), propose="moves")
+    found = solve(program, Engine(world)).search
+    assert [str(node.action) for node in found.tree if node.depth == 1] == [PLAN[0], "pick up the green block"]
