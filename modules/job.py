@@ -17,6 +17,7 @@ class Job:
     acall None: there is no asynchronous form, and a thread makes the call. calls: the most LM calls of it, those of
     `read` among them. read_cut: for a reply that the token limit cut; None: the same. reads_long: reading may call a
     model or run for long. config, model: of the LM call. lm: the configured one to call under; None: as it is.
+    again: the call with this LM in the place of its own, where it is a role of ours.
     """
 
     call: Callable[[], Any]
@@ -28,6 +29,7 @@ class Job:
     config: dict[str, Any] = field(default_factory=dict[str, Any])
     model: str = ""
     lm: Any = None
+    again: Callable[[Any], Any] | None = None
 
     def reading(self, given: Any, meter: Meter) -> Callable[[], Outcome]:
         """What reads `given`, the reply whose calls are on this meter."""

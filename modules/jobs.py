@@ -279,6 +279,7 @@ class Jobs:
             reads_long,
             config,
             lm.model,
+            again=lambda told: predict(**fields, lm=told, config=config),
         )
 
     def _temperature(self, request: Request) -> float | None:

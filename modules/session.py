@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dspy
@@ -48,6 +49,7 @@ from .plan import Plan
 from .prediction import SearchPrediction
 from .pricing import refuse_unpriced, unpriced
 from .progress import OnEvent, Reporter
+from .recall import recall
 from .reward import Reward
 from .sampling import refuses_temperature
 from .start import LATE, afirst_state, first_state
@@ -91,8 +93,8 @@ class Session:
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
         self._foreign = runs_foreign_code(program, plan, self.task)
         self._adapter = search_adapter(dspy.settings.adapter)
-        self._per_prediction = adapter.calls_of(self._adapter)
-        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self._per_prediction)
+        self.per_prediction = adapter.calls_of(self._adapter)
+        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self.per_prediction)
         self.jobs.observed = dict(observed or {})
         self._check_lms()
         self.search: Search[Any, Any]  # from `_open` on
@@ -131,7 +133,7 @@ class Session:
     def _search(self, root: Any, *, begun: bool = True) -> Search[Any, Any]:
         """begun: whether there is a root to tell anything about."""
         task, plan, program = self.task, self.plan, self.program
-        finisher, each = self.finisher, self._per_prediction
+        finisher, each = self.finisher, self.per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
         acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
         asked = bool(rewarded or acts or dreams or plan.transition == "replace")  # where steps lead is a request
@@ -201,6 +203,7 @@ class Session:
             "journal": self.journal,
             "observe": self.report if self.report.wanted else None,
             "stop": self.stop,
+            "recall": partial(recall, self),
         }
 
     def _close(self) -> None:
@@ -221,7 +224,7 @@ class Session:
 
     # ---- one request, one call
 
-    def _context(self, job: Job, meter: Meter, entries: list[Any] | None) -> Any:
+    def context(self, job: Job, meter: Meter, entries: list[Any] | None) -> Any:
         return dspy.context(
             lm=self._configured if job.lm is None else job.lm,
             adapter=self._adapter,
@@ -248,7 +251,7 @@ class Session:
         def call() -> Reply:
             meter, entries = self._meter(ask, job)
             try:
-                with self._context(job, meter, entries):
+                with self.context(job, meter, entries):
                     outcome = job.reading(job.call(), meter)()
                 meter.settle()
             except Exception as error:
@@ -265,7 +268,7 @@ class Session:
         async def call() -> Reply:
             meter, entries = self._meter(ask, job)
             try:
-                with self._context(job, meter, entries):
+                with self.context(job, meter, entries):
                     given = await job.acall() if job.acall is not None else await in_thread(job.call)
                     read = job.reading(given, meter)
                     outcome = await in_thread(read) if job.reads_long else read()
