@@ -21,6 +21,10 @@ def _error(result: Result) -> str:
     return one_line(result.first_error or "none", LONGEST)
 
 
+def _unclosed(result: Result) -> str:
+    return one_line(result.unclosed or "none", LONGEST)
+
+
 def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, Any]], int]:
     """Where code knows better: solvable nodes that were pruned, hopeless ones rated in the scale's upper half above
     the cut, and how many nodes were checked.
@@ -59,6 +63,8 @@ def warnings(result: Result) -> Iterator[str]:
     unread = sum(result.unread.values())
     if unread * 5 >= asked:
         yield f"replies that could not be read: {_share(unread, asked)} of the calls"
+    if result.unclosed is not None:
+        yield f"the closing call gave no answer: {_unclosed(result)}; the fields hold what the best candidate says"
     if result.clamped:
         yield f"{result.clamped} rating(s) were off the scale and clamped to it"
 
@@ -125,6 +131,12 @@ def _spending(result: Result) -> Iterator[str]:
             if usage.calls
         )
         yield f"Calls: {result.spent.calls}: {parts}."
+    if result.failed and result.ended is not Ended.ERROR:
+        yield f"Failures: {result.failed}; first: {_error(result)}."
+    if result.unfinished:
+        yield f"Calls still in flight as it ended: {result.unfinished}."
+    if result.unclosed is not None:
+        yield f"The closing call gave no answer: {_unclosed(result)}."
 
 
 def _advice(result: Result) -> str:
@@ -148,6 +160,8 @@ def _advice(result: Result) -> str:
         return "the ratings' format: many could not be read (another scale, or a model that follows it)."
     if unread("answer"):
         return "the answer's format: it could not be read (simpler output types, or answer='path')."
+    if result.unclosed is not None:
+        return f"the closing call: {_unclosed(result)}."
     if illegal * 2 >= proposed:
         return "the proposals: most were illegal; show the rules in the instructions, or use propose='moves'."
     flat = bool(groups) and alike * 2 >= groups

@@ -38,6 +38,7 @@ class SearchResult(Generic[S, A]):
     unread: replies per role that came and could not be read. failed: calls, and steps of the task's own code, that
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
+    unclosed: why the closing call gave no answer, where one was made: its error, say.
     predicted: of a world model that code checked, how many predictions were "right" and "wrong".
     """
 
@@ -60,6 +61,7 @@ class SearchResult(Generic[S, A]):
     unfinished: int = 0
     task: Describes | None = field(default=None, repr=False, compare=False)
     predicted: dict[str, int] = field(default_factory=dict[str, int])
+    unclosed: str | None = None
     explained: tuple[str, ...] = ()  # of a loaded result: what was explained when the task was at hand
 
     @classmethod
@@ -85,6 +87,7 @@ class SearchResult(Generic[S, A]):
             answer=closing.fields if closing is not None else best.answer,
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
+            unclosed=search.unclosed,
             predicted={"right": search.foreseen, "wrong": search.unforeseen} if checked else {},
         )
 

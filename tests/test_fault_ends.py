@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,3 +82,56 @@ def test_a_deadline_gives_what_a_stop_gives(driver: str) -> None:
         assert found.ended is Ended.SECONDS
         assert best_so_far(found) == best_so_far(stopped(WORLDS[name], CONTROLLERS[controller], driver, 4))
     assert {found.status for found in results.values()} == {SearchStatus.UNVERIFIED, SearchStatus.FAILED}
+
+
+# ---- the closing call
+
+ITS_PROMPT = "output fields, starting with the field `[[ ## answer ## ]]`"
+LOST = [
+    (Fault.hang(where=ITS_PROMPT), "no reply came before the end", {}),
+    (Fault.empty(times=None, where=ITS_PROMPT), "its reply could not be read", {}),
+    (Fault.auth(where=ITS_PROMPT), "LMAuthError: [stub/model] Incorrect API key provided", {"failed": 1}),
+    (
+        Fault.rate_limit(times=None, where=ITS_PROMPT),
+        "LMRateLimitError: [stub/model] Rate limit reached",
+        {"failed": 3},
+    ),
+]
+
+
+@drivers
+@pytest.mark.parametrize(("fault", "why", "counts"), LOST, ids=lambda x: str(getattr(x, "kind", "")))
+def test_a_closing_call_that_fails_is_told_of_and_the_best_candidate_stands(
+    fault: Fault, why: str, counts: dict[str, int], driver: str, tmp_path: Path
+) -> None:
+    world, model = WORLDS["text"], FaultyLM(lm(WORLDS["text"].engine()), [fault])
+    whole = play(world.build(CONTROLLERS["beam"]), world.engine(), driver, **world.inputs)
+    try:
+        found = play(
+            world.build(CONTROLLERS["beam"]), model, driver, **world.inputs, config={"budget": Budget(seconds=1.5)}
+        )
+    finally:
+        model.release()
+    search = found.search
+    assert best_so_far(search) == best_so_far(whole.search)  # the search itself was over
+    assert (search.ended, search.failed) == (Ended.SEARCHED_OUT, counts.get("failed", 0))
+    assert (search.unclosed, whole.search.unclosed) == (why, None)
+    assert found.answer == search.path[-1] != whole.answer
+    assert search.warnings[-1].startswith(f"the closing call gave no answer: {why};")
+    assert f"The closing call gave no answer: {why}." in search.explain().splitlines()
+    search.save(tmp_path / "result.json")
+    assert type(search).load(tmp_path / "result.json").unclosed == why
+
+
+def test_explain_tells_of_failures_that_were_mended_and_of_calls_left_in_flight() -> None:
+    world = WORLDS["text"]
+    plan = [Fault.rate_limit(share=0.5, retry_after=0.001), Fault.hang(after=9)]
+    model = FaultyLM(lm(world.engine()), plan)
+    config = {"concurrency": 1, "budget": Budget(seconds=1.5)}
+    try:
+        found = play(world.build(CONTROLLERS["beam"]), model, "threads", **world.inputs, config=config).search
+    finally:
+        model.release()
+    said = found.explain().splitlines()
+    assert f"Failures: {found.failed}; first: LMRateLimitError: [stub/model] Rate limit reached." in said
+    assert "Calls still in flight as it ended: 1." in said
