@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from .batch import Batch, Item, at_most, backoff, samples
 from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
-from .controller import Controller, Routine
+from .controller import Controller, Logged, Routine
 from .grow import CodeStep, Grower, ParseAction, describe
 from .protocol import (
     FREE,
@@ -180,6 +180,8 @@ class Search(Generic[S, A]):
         if usage is not FREE:
             self.spent.add(usage)
             self.by_role[ROLES[kind]].add(usage)
+        if (batches := item.batches) and (log := batches[0].log) is not None:
+            log.count(kind, usage.calls)
         self.told += 1
         if type(outcome) is Unread or type(outcome) is Failed:
             self._count(kind, outcome)
@@ -425,7 +427,7 @@ class Search(Generic[S, A]):
                 return
 
     def _issue(self, routine: Routine, requests: Sequence[Request]) -> Batch:
-        batch = Batch(routine)
+        batch = Batch(routine, requests.log if type(requests) is Logged else None)
         self._batches[batch] = None
         if not self._reflects:
             requests = [request for request in requests if type(request) is not Reflect]
