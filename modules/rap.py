@@ -31,7 +31,9 @@ class RAP(Program):
 
     signature: any DSPy signature; left out, the task's own.
     task: one whose states are sets of facts, such as Blocksworld(): it gives `predicted(state, action, facts)`, and its
-        `rules` drop predictions that cannot be, its `is_goal` says when a predicted state is the goal.
+        `rules` drop predictions that cannot be, its `is_goal` says when a predicted state is the goal. It may give
+        `goal_share(state)`, 0 to 1, and a `vocabulary` by which replies about its world are read (see
+        `thoughtree.modules.reading.facts_words`); without one each line is a fact.
     controller: MCTS(rollouts=10, branching=3, max_depth=6, exploration=1.0), or any other.
     blend: the weight of the share of goal conditions met in a step's reward; the rest is P(yes), how likely the model
         calls the step good. That is read from the probabilities of its reply's tokens, in one call, where the LM gives

@@ -11,7 +11,7 @@ import pytest
 
 import thoughtree
 from engines import Engine, lm
-from thoughtree import RAP, Blocksworld, Illegal, aexecute, execute
+from thoughtree import RAP, BestFirst, Blocksworld, Illegal, TreeOfThoughts, aexecute, execute
 from thoughtree.modules.execution import Execution, ExecutionStatus
 from thoughtree.search.environment import EnvironmentFault, Observed
 from thoughtree.tasks import BlocksworldEnvironment, BlocksworldState, LiveBlocksworld
@@ -302,3 +302,13 @@ def test_in_a_deterministic_world_what_was_seen_is_known(driver: str) -> None:
     asked = [call.inputs for call in engine.calls if "next_state" in call.kind]
     held = [each for each in asked if "holding(red)" in each["search_state"].splitlines()]
     assert [each["search_action"] for each in held].count("put down the red block") == 1
+
+
+def test_a_plan_may_be_made_without_a_model() -> None:
+    """Any program's path will do: here one that searches by code alone."""
+    controller = BestFirst(branching=None, keep=None, max_depth=8)
+    program = TreeOfThoughts(task=Blocksworld(), propose="moves", rate="code", controller=controller)
+    with dspy.context(lm=None):
+        done = carried_out(program, Drops(drop=0.5), inputs=INPUTS)
+    assert [step.action for step in done.steps] == [*PLAN, *PLAN[2:]]
+    assert (done.reached, done.spent.calls) == (True, 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -10,7 +12,7 @@ import pytest
 
 from engines import Engine, lm, response
 from test_rap import GOAL, PLAN, START, TASK, each, solve, state_of, told, world
-from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal
+from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal, Task
 from thoughtree.search import DFS, NodeStatus, SearchStatus
 from thoughtree.search.budget import Ended
 from thoughtree.signatures import Approve, Predict
@@ -164,3 +166,72 @@ def test_what_the_world_model_allows_against_the_rules_of_moving_is_checked_wher
     checked = solve(RAP(task=Blocksworld(), transition="check"), Engine(teleports)).search
     assert checked.path == PLAN
     assert checked.predicted["wrong"] >= 1
+
+
+@controllers
+def test_a_proposer_that_never_names_an_action_ends_the_search(controller: Any) -> None:
+    engine = Engine(
+        lambda kind, inputs, n: (
+            {"next_thoughts": "I would look that up."} if "next_thoughts" in kind else world(kind, inputs, n)
+        )
+    )
+    found = solve(RAP(task=Blocksworld(), controller=controller), engine).search
+    assert found.status is SearchStatus.FAILED
+    assert len(engine.calls) <= 2  # asked once, and once more
+
+
+@dataclass(frozen=True)
+class Room:
+    facts: frozenset[str]
+
+
+class Escape(Task[Room, str]):
+    """A world that code knows nothing of, but for its start and its goal."""
+
+    signature = "riddle -> steps"
+
+    def initial(self, inputs: Any) -> Room:
+        return Room(frozenset({"the key is on the hook", "the door is locked"}))
+
+    def predicted(self, state: Room, action: str, facts: Any) -> Room:
+        return Room(frozenset(facts))
+
+    def is_goal(self, state: Room) -> bool:
+        return "the door is open" in state.facts
+
+    def key(self, state: Room) -> Any:
+        return state.facts
+
+    def render(self, state: Room) -> str:
+        return "\n".join(sorted(state.facts))
+
+
+@each
+def test_a_world_of_ones_own_needs_no_vocabulary(concurrency: int, driver: str) -> None:
+    """Whole states, changes and refusals, each line a fact; the closing call tells the steps."""
+    leads = {
+        "take the key": "Removed: the key is on the hook\nAdded: the key is in the hand",
+        "open the door": "the key is in the hand\nthe door is open",
+        "kick the door": "ILLEGAL: it would hurt",
+    }
+
+    def room(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        if "next_thoughts" in kind:
+            return {
+                "next_thoughts": "\n".join(
+                    f"- {action}" for action in ["kick the door", "take the key", "open the door"]
+                )
+            }
+        if "next_state" in kind:
+            locked = "the key is on the hook" in inputs["search_state"] and inputs["search_action"] == "open the door"
+            return {"next_state": "ILLEGAL: the door is locked" if locked else leads[inputs["search_action"]]}
+        if "step_verdict" in kind:
+            return {"step_reasoning": "r", "step_verdict": "yes"}
+        return {"steps": "key, then door"}
+
+    program = RAP(task=Escape(), concurrency=concurrency, controller=MCTS(rollouts=6, branching=3, max_depth=3))
+    with dspy.context(lm=lm(Engine(room))):
+        found = asyncio.run(program.acall(riddle="r")) if driver == "asyncio" else program(riddle="r")
+    assert found.search.path == ["take the key", "open the door"]
+    assert found.search.status is SearchStatus.SOLVED
+    assert set(found.search.rules_broken()) >= {"illegal: it would hurt", "illegal: the door is locked"}
