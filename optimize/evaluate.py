@@ -96,6 +96,7 @@ class Evaluate(dspy.Evaluate):
         """
         chosen = self._chosen(metric, devset, num_threads, display_progress, display_table, save_as_csv, save_as_json)
         if _only_async(program):
+            _refuse_running_loop(program)
             return asyncio.run(self._arun(program, resume=resume, **chosen))
         return self._run(program, resume=resume, **chosen)
 
@@ -129,6 +130,8 @@ class Evaluate(dspy.Evaluate):
         threads = dspy.settings.num_threads if chosen["num_threads"] is None else chosen["num_threads"]
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise ValueError(f"num_threads={threads!r}: must be an integer of at least 1")
+        if self.max_errors is not None and (not isinstance(self.max_errors, int) or self.max_errors < 1):
+            raise ValueError(f"max_errors={self.max_errors!r}: must be an integer of at least 1, or None")
         return chosen | {"num_threads": threads}
 
     def _start(self, program: Any, resume: str | Path | None, chosen: dict[str, Any]) -> Run:
@@ -189,6 +192,15 @@ def _check_devset(devset: Sequence[dspy.Example] | None) -> None:
             raise TypeError(f"devset[{index}] is a {type(example).__name__}: must be a dspy.Example")
         if getattr(example, "_input_keys", None) is None:
             raise ValueError(f"devset[{index}] does not say which fields are inputs: call .with_inputs(...) on it")
+
+
+def _refuse_running_loop(program: Any) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    kind = type(program).__name__
+    raise RuntimeError(f"{kind} has only an aforward, and an event loop runs here: await evaluate.acall(program)")
 
 
 def _only_async(program: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
+from types import CodeType
 from typing import Any
 
 import dspy
@@ -36,7 +37,7 @@ def describe(program: Any, scorer: Scorer, devset: list[dspy.Example], keys: lis
 def _program(program: Any) -> dict[str, Any]:
     """Each part by a digest, so that what differs can be named."""
     if not isinstance(program, dspy.Module):
-        return {"kind": _name(program)}
+        return {"kind": _metric(program) if callable(program) else _name(program)}
     found: dict[str, Any] = {"kind": _name(type(program))}
     for name, parameter in program.named_parameters():
         found[name] = digest(_state(parameter))
@@ -64,14 +65,22 @@ def _lm(lm: Any) -> Any:
     if lm is None:
         return None
     kwargs: Mapping[str, Any] = getattr(lm, "kwargs", None) or {}
-    return [str(getattr(lm, "model", type(lm).__name__)), {name: kwargs[name] for name in SAMPLING if name in kwargs}]
+    settings = {name: as_json(kwargs[name]) for name in SAMPLING if name in kwargs}
+    return [str(getattr(lm, "model", type(lm).__name__)), settings]
 
 
 def _metric(metric: Any) -> Any:
-    """By where it is defined, with its fields where it is an object."""
+    """By where it is defined; a function by its code too, since many are called `metric`; an object by its fields."""
     if isinstance(metric, dspy.Module):
         return _program(metric)
-    return [_name(metric), digest(_ADDRESS.sub("", repr(metric)))] if not hasattr(metric, "__name__") else _name(metric)
+    code = getattr(metric, "__code__", None)  # a method has its function's
+    return [_name(metric), digest(_ADDRESS.sub("", repr(metric)) if code is None else _code(code))]
+
+
+def _code(code: Any) -> list[Any]:
+    """What a function does, and not where it stands."""
+    constants = [_code(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return [code.co_code.hex(), code.co_names, code.co_varnames, constants]
 
 
 def _name(thing: Any) -> str:

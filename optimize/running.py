@@ -13,6 +13,7 @@ from typing import Any
 
 import dspy
 
+from ..modules.background import in_thread
 from ..modules.calls.failures import FATAL, describe
 from ..modules.calls.limit import Refusal, active
 from ..modules.calls.redaction import redact
@@ -25,7 +26,6 @@ from .outcome import Outcome
 from .scoring import Scorer
 
 CEILINGS = frozenset({Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.STOPPED})  # a limit's, or its own
-HOPELESS = frozenset(kind.__name__ for kind in FATAL)
 
 
 class Lost(Exception):
@@ -77,7 +77,7 @@ class Runner:
         try:
             metering = self._metering(key)
             with metering.around(self.program, tally):
-                prediction = await self.program.acall(**self._inputs(example, key))
+                prediction = await self._acalled(self._inputs(example, key))
             outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
         except (Exception, CancelledError) as error:
             if _cancelled(error):
@@ -99,6 +99,16 @@ class Runner:
         if self.journals is None or isinstance(self.program, Program):
             return self.metering
         return Metering.here(self.metering.history, self.journals / f"{key}.jsonl")
+
+    async def _acalled(self, inputs: dict[str, Any]) -> Any:
+        """By `acall`; a program that has no asynchronous form in a thread of its own."""
+        kind = type(self.program)
+        if not isinstance(self.program, dspy.Module):
+            if inspect.iscoroutinefunction(self.program) or inspect.iscoroutinefunction(kind.__call__):
+                return await self.program(**inputs)
+        elif hasattr(kind, "aforward"):
+            return await self.program.acall(**inputs)
+        return await in_thread(lambda: self.program(**inputs))
 
     def _inputs(self, example: dspy.Example, key: str) -> dict[str, Any]:
         inputs = dict(example.inputs().items())
@@ -133,7 +143,7 @@ class Runner:
             error=describe(error, tally.secrets) if not isinstance(error, Lost) else str(error),
             at="limit" if refused else at,
             details=redact("".join(traceback.format_exception(error)), tally.secrets) if self.details else None,
-            fatal=any(isinstance(cause, FATAL) or str(cause).split(":")[0] in HOPELESS for cause in causes),
+            fatal=any(map(_hopeless, causes)),
         )
         if at == "metric":
             return replace(told, judged=tally.usage())
@@ -152,6 +162,12 @@ def _check(search: SearchResult[Any, Any]) -> None:
             purse.check(1)
     if search.ended is Ended.ERROR and not search.solved:
         raise Lost(search.first_error or "the search ended with an error")
+
+
+def _hopeless(cause: BaseException) -> bool:
+    """Whether no other call would get through either. A search tells its errors by name."""
+    named = isinstance(cause, Lost) and str(cause).split(":")[0] in {kind.__name__ for kind in FATAL}
+    return named or isinstance(cause, FATAL)
 
 
 def _searches_inside(program: Any) -> bool:

@@ -20,8 +20,13 @@ J = TypeVar("J")
 def in_threads(jobs: Sequence[J], run: Callable[[J], None], most: int) -> None:
     """Run all jobs in at most `most` daemon threads, each job under a copy of the caller's context.
 
+    One at a time, it is the caller's own thread: what belongs to it (a connection, a debugger) is at hand.
     What `run` raises is raised here at once, and no further job begins then.
     """
+    if most == 1:
+        for job in jobs:
+            contextvars.copy_context().run(run, job)
+        return
     waiting = deque((job, contextvars.copy_context()) for job in jobs)
     ended: SimpleQueue[BaseException | None] = SimpleQueue()  # of each thread, why
 

@@ -129,6 +129,7 @@ def test_callbacks_hear_of_the_evaluation():
         ({"metric": lambda only: 1}, TypeError, "takes 1 arguments"),
         ({"metric": lambda a, b, c, d, e, f: 1}, TypeError, "takes 6 arguments"),
         ({"num_threads": 0}, ValueError, "num_threads=0"),
+        ({"max_errors": 0}, ValueError, "max_errors=0"),
         ({"failure_score": float("nan")}, ValueError, "failure_score=nan"),
         ({"save_as_csv": "nowhere/at/all.csv"}, ValueError, "save_as_csv='nowhere/at/all.csv'"),
     ],
@@ -498,6 +499,38 @@ def test_an_async_metric_in_threads_is_told_how():
         Evaluate(devset=examples(1), metric=metric)(Says(lambda i: i))
 
 
+def test_acall_runs_programs_that_are_only_sync_in_threads():
+    gathered = threading.Barrier(3, timeout=5)
+
+    def fn(number):
+        gathered.wait()  # passes only with three at once
+        return dspy.Prediction(answer=number)
+
+    async def other(number):
+        return dspy.Prediction(answer=number)
+
+    async def main():
+        evaluate = Evaluate(devset=examples(6), metric=even, num_threads=3)
+        return [await evaluate.acall(program) for program in (fn, Says(lambda i: fn(i).answer), other)]
+
+    assert [result.score for result in asyncio.run(main())] == [50.0] * 3
+
+
+def test_a_module_that_is_only_async_is_not_run_inside_a_loop_without_await():
+    async def main():
+        Evaluate(devset=examples(1), metric=even)(Later())
+
+    with pytest.raises(RuntimeError, match=r"Later has only an aforward.*await evaluate\.acall\(program\)"):
+        asyncio.run(main())
+
+
+def test_one_at_a_time_is_in_the_callers_own_thread():
+    seen = Evaluate(devset=examples(2), metric=lambda e, p: p.answer, num_threads=1)(
+        Says(lambda i: threading.current_thread() is threading.main_thread())
+    )
+    assert seen.score == 100.0
+
+
 def test_cancelling_it_cancels_what_is_in_flight():
     begun, ended = [], []
 
@@ -535,26 +568,28 @@ def test_an_inner_cancellation_is_that_examples_failure():
 # -- Ctrl-C
 
 
-def test_ctrl_c_keeps_what_is_there_and_stops_the_rest(tmp_path):
-    """The third example sends the signal and then hangs; the searches' calls stop with it."""
-    release = threading.Event()
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_keeps_what_is_there_and_stops_the_rest(tmp_path, threads):
+    """The last example to begin sends the signal, and then hangs. Of two threads the other one hangs from the start."""
+    release, program, path = threading.Event(), Says(lambda i: hang(i)), tmp_path / "kept.json"
 
-    def fn(i):
-        if i == 2:
+    def hang(i):
+        if i == threads:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            release.wait(5)
+        if i == threads - 2:
             release.wait(5)
         return i
 
-    program, path = Says(fn), tmp_path / "kept.json"
     try:
-        with pytest.raises(EvaluationInterrupted, match="2 of 9 examples were scored") as interrupted:
-            Evaluate(devset=examples(9), metric=even, num_threads=1, save_as_json=path)(program)
+        with pytest.raises(EvaluationInterrupted, match="1 of 9 examples were scored") as interrupted:
+            Evaluate(devset=examples(9), metric=lambda e, p: 1, num_threads=threads, save_as_json=path)(program)
     finally:
         release.set()
     assert isinstance(interrupted.value, KeyboardInterrupt)
-    assert interrupted.value.result.score == 50.0
-    assert path.read_text().count("number") == 2
-    assert program.seen == [0, 1, 2]
+    assert [o.index for o in interrupted.value.result.outcomes] == [threads - 1]
+    assert path.read_text().count("answer") == 1
+    assert sorted(program.seen) == list(range(threads + 1))
 
 
 # -- results

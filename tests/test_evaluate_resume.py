@@ -181,6 +181,7 @@ def warm(program):
         ({"program": dspy.Predict("number -> answer", instructions="Be brief.")}, "program.self"),
         ({"metric": Close(2)}, "metric"),
         ({"metric": right}, "metric"),
+        ({"metric": lambda example, prediction: 1}, "metric"),
         ({"devset": numbers(4)}, "devset.digest.*devset.examples: 3 there, 4 now"),
         ({"devset": [e.with_inputs("number", "answer") for e in numbers(3)]}, "devset.digest"),
         ({"model": "stub/other"}, "lm: .*stub/model.* there, .*stub/other.* now"),
@@ -198,6 +199,18 @@ def test_another_evaluation_is_refused_by_what_differs(tmp_path, change, told):
     ):
         Evaluate(**given, resume=tmp_path)(program)
     assert engine.count() == calls
+
+
+def test_a_metric_that_was_changed_is_another(tmp_path):
+    def run(metric):
+        Evaluate(devset=numbers(1), metric=metric, resume=tmp_path)(dspy.Predict("number -> answer"))
+
+    with dspy.context(lm=lm(Engine(yes))):
+        run(lambda example, prediction: 1)
+        run(lambda example, prediction: 1)  # on another line
+        for metric in (lambda example, prediction: 0.5, lambda example, prediction: (lambda: 1)()):
+            with pytest.raises(LogError, match=r"\(metric: "):
+                run(metric)
 
 
 def test_knobs_of_a_search_make_it_another(tmp_path):
