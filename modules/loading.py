@@ -16,7 +16,8 @@ from .. import tasks
 from ..tasks import Task
 from .about import signature_of
 from .inputs import PER_CALL
-from .plan import DAMAGED, FORMAT, Plan
+from .plan import FORMAT, Plan
+from .predictor import DAMAGED
 from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 

@@ -13,6 +13,7 @@ from ..search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget
 from ..search.knobs import knob
 from .about import SAME
 from .lessons import Lessons
+from .predictor import DAMAGED
 from .rate import MODES
 from .scale import SCALES, Anchored, Numbers, Scale, Verdicts, scale_of
 
@@ -20,8 +21,6 @@ FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
 STRUCTURE = ("propose", "rate", "scale", "answer", "transition")  # what the roles' signatures hang on
 HOTTEST = 2.0  # temperature that providers take
-# What reading a damaged file may raise.
-DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
 

@@ -9,6 +9,8 @@ import dspy
 
 from .calls.redaction import public, secrets_of
 
+# What reading a damaged file may raise.
+DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 SAVED = ("demos", "fields", "lm", "signature", "traces", "train")  # by DSPy, of a predictor
 ADDRESSES = ("api_base", "base_url", "model_list")  # of an LM, which DSPy leaves out of what it loads, and says so
 
@@ -21,7 +23,10 @@ class Predict(dspy.Predict):
 
     def load_state(self, state: dict[str, Any], *, allow_unsafe_lm_state: bool = False) -> Predict:
         check_state("a predictor", self, state, trusted=allow_unsafe_lm_state)  # a pipeline around may load it
-        super().load_state(state, allow_unsafe_lm_state=allow_unsafe_lm_state)
+        try:
+            super().load_state(state, allow_unsafe_lm_state=allow_unsafe_lm_state)
+        except DAMAGED as error:
+            raise ValueError(f"the state of a predictor is damaged ({type(error).__name__}: {error})") from error
         return self
 
 

@@ -15,9 +15,9 @@ from .combination import check
 from .estimate import Estimate, estimate
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
-from .plan import DAMAGED, STRUCTURE, Plan, Settings
+from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
-from .predictor import check_state, without_keys
+from .predictor import DAMAGED, check_state, without_keys
 from .roles import ROLES
 from .session import Session
 

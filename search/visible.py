@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -19,6 +20,11 @@ def one_line(text: str, most: int | None = None) -> str:
     """The same on one line: every run of white space is one space. most: characters that are kept."""
     line = visible(" ".join(text.split()))
     return line if most is None or len(line) <= most else f"{line[:most]} ... ({len(line) - most:,} more characters)"
+
+
+def in_json(text: str) -> str:
+    """What `json.dumps(ensure_ascii=False)` has written, for people: words of all languages stay as they are."""
+    return _SUSPECT.sub(lambda found: found[0] if _shown(found) == found[0] else json.dumps(found[0])[1:-1], text)
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -50,6 +50,6 @@ def _reason(node: Node[Any, Any]) -> str:
         return ""
     if node.status is NodeStatus.DUPLICATE:
         return f" of node {node.reason}"
-    if node.status is NodeStatus.PRUNED and isinstance(node.reason, int | float):
+    if node.status is NodeStatus.PRUNED and isinstance(node.reason, float):  # a score; of a file, it may be anything
         return f" at {node.reason:g}"
     return f": {one_line(str(node.reason))}"
