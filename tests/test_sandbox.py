@@ -211,6 +211,33 @@ def test_ten_gigabytes_of_files_meet_the_file_limit(way: frozenset[str], code: s
     assert_over(sandbox(way, file_mb=2).run(code), Why.FILES)
 
 
+HEAPS = {
+    "files": "open(str(i), 'w').close()",
+    "folders": "os.mkdir(str(i))",
+    "links": "os.symlink('/', str(i))",
+    "folders in folders": "os.mkdir('d'); os.chdir('d')",
+}
+
+
+@pytest.mark.parametrize("heap", HEAPS)
+def test_files_without_number_are_bounded_and_gone_afterwards(
+    way: frozenset[str], heap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = f"import os, time\nfor i in range(6000): {HEAPS[heap]}\ntime.sleep(60)"
+    assert_over(sandbox(way, file_mb=64).run(code), Why.FILES)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", ["os.symlink('/etc', 'e'); os.symlink('.', 'self')", "os.mkfifo('pipe')"])
+def test_what_is_no_file_is_gone_afterwards_too(
+    way: frozenset[str], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert sandbox(way).run(f"import os\n{code}").why is Why.END
+    assert (list(tmp_path.iterdir()), os.path.isdir("/etc")) == ([], True)
+
+
 # ---- processes and signals
 
 

@@ -15,7 +15,7 @@ from typing import Any
 PACKAGE = "inside"
 SIZE = 8  # bytes of the number of bytes
 MODULES = (
-    *("linux", "channel", "checks", "call_filter", "confine", "family", "file_rules", "library", "program"),
+    *("linux", "channel", "checks", "call_filter", "confine", "family", "file_rules", "folder", "library", "program"),
     *("root_folder", "spaces", "run", "supervise", "launch"),
 )  # each after those that it imports
 # What there is more of where there are checks.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...search.environment import EnvironmentFault
 from .bundle import START, bundled
+from .inside.folder import remove
 
 # -P -s -S: no path but the standard library's. The environment is ours alone, so -I is not needed, which would
 # ignore the seed of hashes: with it a set's order is the same in every run.
@@ -88,17 +87,5 @@ def _folder() -> Iterator[str]:
     try:
         yield folder
     finally:
-        _remove(folder)
-
-
-def _remove(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except FileNotFoundError:  # a launcher that was left alone has removed it
-        return
-    except OSError:
-        for place, folders, _ in os.walk(folder):  # a program may have closed them to their owner
-            for path in (os.path.join(place, name) for name in folders):
-                if not os.path.islink(path):
-                    os.chmod(path, stat.S_IRWXU)
-        shutil.rmtree(folder)
+        with suppress(FileNotFoundError):  # a launcher that was left alone has removed it
+            remove(folder)

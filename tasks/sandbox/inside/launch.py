@@ -14,7 +14,7 @@ import gc
 import os
 import sys
 
-from . import family, linux
+from . import family, folder, linux
 from .run import Run
 from .supervise import ABANDONED, Supervisor
 
@@ -39,7 +39,10 @@ def main(order: Order) -> None:
     supervisor = Supervisor(order, children, run.processes, streams, 1, run.word, lambda: family.end(run.alone))
     supervisor.watch()
     if supervisor.reason == ABANDONED:
-        _remove(order["folder"])  # which the host can do no more
+        try:
+            folder.remove(order["folder"])  # which the host can do no more
+        except OSError:  # the host, on its way out, was quicker; or something in it stays
+            os._exit(1)
     else:
         _reply(supervisor)
     os._exit(0)  # all is done; an interpreter's own end would take as long as the program
@@ -64,18 +67,3 @@ def _reply(supervisor: Supervisor) -> None:
     reply = "\t".join([supervisor.reason, *map(str, figures)]).encode() + b"\n" + b"".join(parts)
     while reply:
         reply = reply[os.write(1, reply) :]
-
-
-def _remove(folder: str) -> None:
-    """`folder` and what is in it, as far as this user may."""
-    for place, folders, files in os.walk(folder, topdown=False):
-        for name in (*files, *folders):
-            path = os.path.join(place, name)
-            try:
-                os.rmdir(path) if name in folders and not os.path.islink(path) else os.unlink(path)
-            except OSError:
-                continue
-    try:
-        os.rmdir(folder)
-    except OSError:  # the host, on its way out, was quicker; or something in it stays
-        return

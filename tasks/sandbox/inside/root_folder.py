@@ -7,11 +7,11 @@ import os
 import sys
 
 from . import linux
+from .folder import MOST_FILES
 
 WORK = ("/tmp", "/work", "/sandbox")  # where a program starts, and may write: the first that hides nothing
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store", "/etc/ld.so.cache")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-MOST_FILES = 4096
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

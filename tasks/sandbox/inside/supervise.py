@@ -6,7 +6,7 @@ import os
 import select
 import time
 
-from . import family
+from . import family, folder
 from .channel import Ears
 
 TICK = 0.05  # seconds between two looks at what is used
@@ -105,7 +105,7 @@ class Supervisor:
             self.reason = "cpu time"
         elif len(members) > self._fewest and family.memory(members) > self._order["memory"]:
             self.reason = "memory"
-        elif _size(self._order["folder"]) > self._order["files"]:
+        elif folder.overfull(self._order["folder"], self._order["files"]):
             self.reason = "file size"
 
     def _read(self, fd: int) -> bool:
@@ -150,15 +150,3 @@ def _handle(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:
         return None
-
-
-def _size(folder: str) -> int:
-    """Bytes of the files in it. 0 where the run has a folder of its own kind, which this one is not."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(place, name)).st_blocks * 512
-            except OSError:  # gone again
-                continue
-    return total
