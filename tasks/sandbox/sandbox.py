@@ -22,10 +22,10 @@ class Sandbox:
 
     cpu_seconds: of the program and all that it starts, together. wall_seconds: from its first line on. memory_mb: of
     address space for each process, and of memory for all together. output_bytes: of stdout and stderr together.
-    file_mb: of all files that it writes, 4096 at most. processes: how many it may be at once, threads counted. paths: more folders
-    that it may read and import from; without them, it has Python's standard library. examiner: checks are
-    run by a process that the program cannot reach; see below. strict: refuse to run where the
-    system does not isolate it in full (else the result's `isolation` says what was lacking). without: protections to
+    file_mb: of all files that it writes, 4096 of them at most. processes: how many it may be at once, threads counted.
+    paths: more folders that it may read and import from; without them, it has Python's standard library. examiner:
+    checks are run by a process that the program cannot reach; see below. strict: refuse to run where the system does
+    not isolate it in full (else the result's `isolation` says what was lacking). without: protections to
     leave out (namespaces, root folder, landlock, filter), as on a system that refuses them.
 
     What a run is kept in depends on the system: see `Isolation`. Where namespaces are allowed, all of it holds.
