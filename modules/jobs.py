@@ -22,7 +22,6 @@ from ..search.protocol import (
     Rated,
     Reflect,
     Reply,
-    Request,
     Step,
     Stepped,
 )
@@ -32,21 +31,18 @@ from ..tasks.environment_task import EnvironmentTask
 from . import own
 from .act import Act
 from .approve import Approve
-from .calls.inert import inert
 from .finish import Finisher
-from .job import Job, unread_cut
+from .job import Job
 from .judge import Judge
-from .likelihood import gives_probabilities, wanted
-from .own_jobs import OwnJobs
 from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
-from .sampling import chosen, more_room, sampling
+from .role_jobs import RoleJobs
 from .shown import NodeView, agreement, view
 from .world import checked, landed, true_step
 
 
-class Jobs:
+class Jobs(RoleJobs):
     """The answers of one call of a program: its roles, with this call's inputs, task and LMs."""
 
     def __init__(
@@ -59,16 +55,9 @@ class Jobs:
         gated: Callable[[Any], Any],
         per_prediction: int,
     ) -> None:
-        self.program, self.plan, self.task, self.inputs = program, plan, task, inputs
-        self.finisher, self._gated = finisher, gated
-        self.refused: set[str] = set()  # models that take no temperature
-        self.without_probabilities: set[str] = set()  # models that refused to tell the probabilities of tokens
-        self._gives: dict[int, bool] = {}  # whether to ask an LM for them, by its id
+        super().__init__(plan, gated, per_prediction)
+        self.program, self.task, self.inputs, self.finisher = program, task, inputs, finisher
         self.observed: dict[tuple[Hashable, str], Any] = {}  # states that are known, where a world model predicts
-        self.cut: set[Request] = set()  # requests whose last reply the token limit cut
-        self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
-        self.own = OwnJobs(gated, per_prediction)
-        self._tagged = isinstance(dspy.settings.adapter, dspy.XMLAdapter)
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
         """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
@@ -176,11 +165,6 @@ class Jobs:
 
         return self._role(request, attempt, role, own_lm, fields, read=read, independent=independent)
 
-    def _gives_probabilities(self, lm: Any) -> bool:
-        if id(lm) not in self._gives:
-            self._gives[id(lm)] = gives_probabilities(lm)
-        return self._gives[id(lm)] and lm.model not in self.without_probabilities
-
     def _reflect(self, request: Reflect, attempt: int, tree: Tree[Any, Any]) -> Job:
         role = self.program.reflect
         fields = {**self.inputs, **role.render(view(tree, request.node, self.task))}
@@ -241,58 +225,3 @@ class Jobs:
         if isinstance(landing, Illegal) or not (landing.claimed or landing.solved) or finisher.reward is None:
             return Reply(landing, FREE, by_code=True)
         return Job(lambda: finisher.step(landing, action), None, lambda made: made, finisher.reward.calls)
-
-    def _role(
-        self,
-        request: Request,
-        attempt: int,
-        role: Any,
-        own_lm: Any,
-        fields: dict[str, Any],
-        *,
-        read: Callable[[Any], Outcome],
-        read_cut: Callable[[Any], Outcome] = unread_cut,
-        independent: bool = False,
-        extra: int = 0,
-        reads_long: bool = False,
-        probabilities: bool = False,
-    ) -> Job:
-        """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it.
-
-        probabilities: ask for those of its tokens, if the LM gives them.
-        """
-        predict, lm = role.predict, self._lm(role, own_lm, request)
-        fields = inert(fields, predict.signature.fields if self._tagged else ())
-        settings = {**lm.kwargs, **predict.config}
-        warmth = self._temperature(request)
-        config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused, warmth)
-        if probabilities and self._gives_probabilities(lm):
-            config |= wanted(settings)
-        if attempt and request in self.cut:
-            config |= more_room(settings)
-        return Job(
-            lambda: predict(**fields, lm=lm, config=config),
-            lambda: predict.acall(**fields, lm=lm, config=config),
-            read,
-            self.own.calls(role) + extra,
-            read_cut,
-            reads_long,
-            config,
-            lm.model,
-            again=lambda told: predict(**fields, lm=told, config=config),
-        )
-
-    def _temperature(self, request: Request) -> float | None:
-        """The plan's, of this kind of call."""
-        if isinstance(request, Propose):
-            return self.plan.temperature
-        return self.plan.rate_temperature if isinstance(request, Rate) else None
-
-    def _lm(self, role: Any, own_lm: Any, request: Request) -> Any:
-        """The LM that the role calls, behind the gate; chosen once, as a choice may be a new copy."""
-        key = id(role), id(own_lm)
-        if key not in self._lms:
-            cheap = isinstance(request, Rate) and request.rater == "cheap"
-            lm = chosen(role.predict.lm, own_lm, dspy.settings.lm, cheap=cheap)
-            self._lms[key] = self._gated(lm)
-        return self._lms[key]
