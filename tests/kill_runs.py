@@ -28,7 +28,7 @@ import dspy
 from kill_engine import AsyncForwarding, Forwarding, digest, serve
 from test_rap import GOAL, START
 from test_rap import world as blocks
-from thoughtree import DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
+from thoughtree import ABMCTS, DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.search.environment import Observed
 from thoughtree.search.saving import dump
 from thoughtree.tasks import Game24State
@@ -63,6 +63,10 @@ def writer(kind: Any, inputs: dict[str, str]) -> Any:
     path = inputs.get("search_path", "")
     if "next_thoughts" in kind:
         return {"next_thoughts": "\n".join(f"{i}. step {u(path, i):.6f}" for i in range(1, 5))}
+    if "thought_ratings" in kind:
+        shown = inputs["search_candidates"]
+        words = [["sure", "maybe"][int(2 * u("rate", shown, i))] for i in range(len(shown.splitlines()))]
+        return {"thought_ratings": "\n".join(f"{i}. {word}" for i, word in enumerate(words, 1))}
     if "thought_rating" in kind:
         return {"rating_reasoning": "r", "thought_rating": ["sure", "maybe", "impossible"][int(3 * u("rate", path))]}
     return {"answer": f"after {u(path)}"}
@@ -104,6 +108,18 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], dict[str, Any], Callable[[Any, dict
         writer,
     ),
     "best-first": (lambda: TreeOfThoughts(task=Game24(), controller=BestFirst(branching=4, keep=3)), NUMBERS, puzzler),
+    "mcts": (
+        lambda: TreeOfThoughts(
+            "question -> answer", controller=MCTS(rollouts=12, branching=3, max_depth=4, simulate=True), rate="siblings"
+        ),
+        {"question": "q"},
+        writer,
+    ),
+    "ab-mcts": (
+        lambda: TreeOfThoughts("question -> answer", controller=ABMCTS(rollouts=12), propose="samples"),
+        {"question": "q"},
+        writer,
+    ),
     "lats": (lambda: LATS(env=Corridor(), controller=MCTS(rollouts=12, branching=2)), {"house": "h"}, walker),
     "rap": (
         lambda: RAP(task=Blocksworld(), controller=MCTS(rollouts=9, max_depth=3)),
