@@ -10,6 +10,7 @@ from ..search import SearchResult, SearchStatus
 from ..search.protocol import Answered
 from ..tasks.environment_task import EnvironmentTask
 from .aggregation import agreed
+from .calls.failures import describe
 from .prediction import SearchFailed, SearchPrediction
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
     # A path may be a solution, and the words made of it none.
     status = SearchStatus.UNVERIFIED if result.solved and fields == refused else result.status
     result = result.replace(answer=fields, task=session.task, status=status)
+    if session.finisher.raised:
+        result = _without_answer(session, result)
+        status = result.status
     if session.trace is not None:
         dspy.settings.trace.extend(session.trace.chosen(result))
     if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:
@@ -40,6 +44,16 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
     if trajectory is not None:
         fields = {TRAJECTORY: trajectory, **fields}
     return SearchPrediction(search=result, **fields)
+
+
+def _without_answer(session: Session, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
+    """The result of a search whose task raised where it was to say what a state answers: a failure, and no lost search."""
+    told = dict.fromkeys(f"answer: {describe(error, session.secrets)}" for error in session.finisher.raised)
+    empty = all(value is None for value in (result.answer or {}).values())
+    status = SearchStatus.UNVERIFIED if result.solved and empty else result.status
+    return result.replace(
+        status=status, failed=result.failed + len(told), errors=result.errors | dict.fromkeys(told, 1)
+    )
 
 
 def _fields(session: Session, result: SearchResult[Any, Any], refused: dict[str, Any] | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dspy
@@ -18,6 +18,14 @@ from .answer import from_text, typed
 from .reward import Reward
 
 
+class UntoldAnswer(Exception):
+    """The task's `answer` raised `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"the task's `answer` raised {type(error).__name__}")
+        self.error = error
+
+
 @dataclass(frozen=True, slots=True)
 class Finisher:
     """What is known about the answers of one call. mode: the plan's `answer`."""
@@ -27,6 +35,7 @@ class Finisher:
     inputs: Mapping[str, Any]
     mode: str
     reward: Reward | None
+    raised: list[Exception] = field(default_factory=list[Exception])  # by the task's `answer`, of states it made itself
 
     @property
     def may_call(self) -> bool:
@@ -43,7 +52,11 @@ class Finisher:
             return node.answer
         if node.state is None or not (node.id or node.status is NodeStatus.SOLVED):
             return {}
-        found = self._told(node.state)
+        try:
+            found = self._told(node.state)
+        except UntoldAnswer as untold:  # what the search has found is not lost for it
+            self.raised.append(untold.error)
+            return {}
         if self.task.has("answer"):
             return {name: _as_type(self.user, name, found[name]) for name in self.user.output_fields if name in found}
         if not node.id:
@@ -53,8 +66,12 @@ class Finisher:
         return (from_text(self.user, stated) if stated else None) or {}
 
     def _told(self, state: Any) -> Mapping[str, Any]:
-        """What the task says of a state. TypeError for what is no mapping of output fields."""
-        found = stepping.given(self.task, "answer", self.task.answer(state))
+        """What the task says of a state. TypeError for what is no mapping of output fields, UntoldAnswer if it raised."""
+        try:
+            said = self.task.answer(state)
+        except Exception as error:
+            raise UntoldAnswer(error) from error
+        found = stepping.given(self.task, "answer", said)
         if not isinstance(found, Mapping):
             kind = type(self.task).__name__
             raise TypeError(f"{kind}.answer returned {found!r}; return a dict of fields, {{}} where there are none")

@@ -63,6 +63,8 @@ def warnings(result: Result) -> Iterator[str]:
     unread = sum(result.unread.values())
     if unread * 5 >= asked:
         yield f"replies that could not be read: {_share(unread, asked)} of the calls"
+    if result.errors and result.path and not any(value is not None for value in (result.answer or {}).values()):
+        yield f"no answer was made of the path; last error: {one_line(next(reversed(result.errors)), LONGEST)}"
     if result.unclosed is not None:
         yield f"the closing call gave no answer: {_unclosed(result)}; the fields hold what the best candidate says"
     if result.clamped:

@@ -151,6 +151,25 @@ def test_a_hook_that_gives_something_else_is_named(driver, hook, given, says):
         call(TreeOfThoughts(task=Odd()), engine(), driver, numbers=PUZZLE)
 
 
+@drivers
+@pytest.mark.parametrize("on_failure", ["best", "raise"])
+def test_an_answer_hook_that_raises_loses_no_search(driver, on_failure, tmp_path):
+    class Shy(Game24):
+        def answer(self, state):
+            raise LookupError("nothing to say")
+
+        def check(self, fields):
+            return True
+
+    program = TreeOfThoughts(task=Shy(), controller=Beam(width=2, max_depth=3), on_failure=on_failure)
+    found = call(program, engine(), driver, numbers=PUZZLE, config={"journal": tmp_path / "run.jsonl"})
+    assert (found.search.path, found.answer) == (PATH, None)
+    assert found.search.status is SearchStatus.UNVERIFIED  # the path is a solution, and there is no answer
+    assert (found.search.failed, len(found.search.errors)) == (1, 1)
+    assert found.search.first_error.startswith("answer: LookupError: nothing to say (test_program_faults.py:")
+    assert any("LookupError: nothing to say" in warning for warning in found.search.warnings)
+
+
 # Context
 
 
