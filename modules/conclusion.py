@@ -47,7 +47,7 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
 
 
 def _without_answer(session: Session, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
-    """The result of a search whose task raised where it was to say what a state answers: a failure, and no lost search."""
+    """The result of a search whose task raised where it was to say what a state answers: none is lost for it."""
     told = dict.fromkeys(f"answer: {describe(error, session.secrets)}" for error in session.finisher.raised)
     empty = all(value is None for value in (result.answer or {}).values())
     status = SearchStatus.UNVERIFIED if result.solved and empty else result.status

@@ -66,7 +66,7 @@ class Finisher:
         return (from_text(self.user, stated) if stated else None) or {}
 
     def _told(self, state: Any) -> Mapping[str, Any]:
-        """What the task says of a state. TypeError for what is no mapping of output fields, UntoldAnswer if it raised."""
+        """What the task says of a state. UntoldAnswer: it raised; TypeError: what it gave is no mapping of fields."""
         try:
             said = self.task.answer(state)
         except Exception as error:
