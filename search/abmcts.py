@@ -47,7 +47,7 @@ class ABMCTS(Knobs):
     reroot = False
 
     def __post_init__(self) -> None:
-        self.check(rollouts="count", max_depth="count", at_once="count", dedupe="bool")
+        self.check(rollouts="count or 0", max_depth="count", at_once="count", dedupe="bool")
         self.check_choices(ties=("age",))
 
     def routines(self, tree: Tree[S, A], rating: Rating, rng: Random) -> Iterator[Routine]:

@@ -135,7 +135,8 @@ class Grower(Generic[S, A]):
 
     def _propose(self, node: Node[S, A], outcome: Outcome, landings: Landings | None) -> None:
         if node.status is OPEN:
-            node.status = FAILED if isinstance(outcome, Failed) else EXPANDED
+            grown = node.id and node.children  # a simulated node that is asked for more children keeps those it has
+            node.status = FAILED if isinstance(outcome, Failed) and not grown else EXPANDED
             if isinstance(outcome, Failed):
                 node.reason = outcome.error
             elif isinstance(outcome, Unread):

@@ -38,14 +38,15 @@ class Knobs:
     ties: Ties = "age"
 
     def check(self, **rules: str) -> None:
-        """Raise for a knob off its rule: "count", "count or None", "number or None", "number", "bool"."""
+        """Raise for a knob off its rule: "count", "count or 0", "count or None", "number", "bool", ..."""
         for name, rule in rules.items():
             value = getattr(self, name)
             if value is None and rule.endswith("or None"):
                 continue
             number = isinstance(value, int | float) and not isinstance(value, bool) and -inf < value < inf
             if rule.startswith("count"):
-                right, words = isinstance(value, int) and number and value >= 1, "an integer of at least 1"
+                least = 0 if rule == "count or 0" else 1
+                right, words = isinstance(value, int) and number and value >= least, f"an integer of at least {least}"
             elif rule.startswith("number"):
                 right, words = number, "a finite number"
             else:

@@ -57,9 +57,8 @@ class MCTS(Knobs):
     must_verify = False
 
     def __post_init__(self) -> None:
-        if self.rollouts != 0:
-            self.check(rollouts="count")
-        self.check(branching="count or None", max_depth="count", patience="count or None", at_once="count")
+        self.check(rollouts="count or 0", branching="count or None", max_depth="count")
+        self.check(patience="count or None", at_once="count")
         self.check(exploration="number", discount="number", widening="number or None")
         self.check(simulate="bool", lazy="bool", reroot="bool or None", dedupe="bool")
         if self.exploration < 0:

@@ -26,62 +26,6 @@ from thoughtree.search import (
     run,
 )
 from trees import UNIT, counting
-from worlds import Digits, play, search
-
-
-def own_evaluations(tree: Any, node: Any) -> int:
-    return node.visits - sum(tree[c].visits for c in node.children)
-
-
-@pytest.mark.parametrize("at_once", [1, 4, 9])
-@pytest.mark.parametrize("knobs", [{}, {"simulate": True}, {"lazy": True}, {"widening": 0.5}, {"selection": "puct"}])
-def test_statistics_hold_after_any_interleaving(at_once: int, knobs: dict[str, Any]) -> None:
-    for seed in range(6):
-        world, rng = Digits(seed, flaky=0.1, unread=0.1), random.Random(seed)
-        controller = MCTS(rollouts=25, branching=3, max_depth=5, at_once=at_once, **knobs)
-        s = search(controller, world, rating=Rating(join="mean", low=0.0, high=20.0))
-        play(s, world, lambda n, rng=rng: rng.randrange(n))
-        assert s.done
-        asked: set[Any] = set()
-        backed_up: dict[int, list[float]] = {n.id: [] for n in s.tree}
-        for node in s.tree:
-            assert node.virtual == 0
-            evaluations = own_evaluations(s.tree, node)
-            assert evaluations in (0, 1)
-            assert node.id not in asked
-            if evaluations:
-                assert node.value is not None
-                for above in s.tree.path(node):
-                    backed_up[above.id].append(node.value)
-        for node in s.tree:
-            assert node.visits == len(backed_up[node.id])
-            assert node.q == pytest.approx(sum(backed_up[node.id]) / node.visits if node.visits else 0.0)
-
-
-def test_rollouts_in_flight_expand_each_node_once_and_waste_nothing() -> None:
-    asked: list[Any] = []
-    answer = counting(lambda state: 0.5)
-    s = Search(MCTS(rollouts=30, branching=3, at_once=8, max_depth=4, dedupe=False), (), rating=UNIT)
-    rng, asks = random.Random(0), s.ask()
-    while asks:
-        ask = asks.pop(rng.randrange(len(asks)))
-        asked.append(ask.request)
-        s.tell(ask.id, answer(ask.request, s.tree))
-        asks += s.ask()
-    assert len(asked) == len(set(asked))
-    expanded = [r.node for r in asked if isinstance(r, Propose)]
-    assert len(expanded) == len(set(expanded)) == 30
-    assert s.ended is Ended.ROLLOUTS
-
-
-def test_a_rollout_takes_a_free_place_rather_than_wait_at_a_better_one() -> None:
-    """Of the children 1.0 and 0.0, UCT still prefers the first with one rollout below it: 1.24 to 1.05."""
-    s, answer = Search(MCTS(rollouts=3, at_once=2), (), rating=UNIT), counting(lambda state: 1.0 - state[0])
-    for _ in range(3):  # a proposal, two steps, two ratings
-        for ask in s.ask():
-            s.tell(ask.id, answer(ask.request, s.tree))
-    assert [ask.request for ask in s.ask()] == [Propose(1, 2), Propose(2, 2)]
-    assert [node.virtual for node in s.tree] == [2, 1, 1]
 
 
 @pytest.mark.parametrize("rollouts", [0, 1, 2])
@@ -184,7 +128,8 @@ def test_simulation_starts_from_the_best_new_child() -> None:
 
 def test_lazily_only_visited_children_are_stepped_and_rated() -> None:
     result = run(Search(MCTS(rollouts=3, lazy=True, branching=5), (), rating=UNIT), counting(lambda state: 0.5))
-    assert [(log.proposals, log.steps, log.ratings) for log in result.tree.rollouts] == [(1, 1, 1), (0, 1, 1), (0, 1, 1)]
+    asked = [(log.proposals, log.steps, log.ratings) for log in result.tree.rollouts]
+    assert asked == [(1, 1, 1), (0, 1, 1), (0, 1, 1)]
     assert [n.state is not None for n in result.tree if n.id] == [True, True, True, False, False]
 
 

@@ -1,0 +1,199 @@
+"""Monte-Carlo tree search with lazy steps, simulations, progressive widening, and sampled branching."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from thoughtree.search import (
+    ABMCTS,
+    MCTS,
+    Answer,
+    Answered,
+    Ended,
+    Failed,
+    NodeStatus,
+    Propose,
+    Proposed,
+    Rate,
+    Rating,
+    Search,
+    Step,
+    Stepped,
+    run,
+)
+from thoughtree.search.abmcts import _Sampled
+from thoughtree.search.returns import Bounds, Returns
+from trees import UNIT, counting
+
+
+def recorded(answer: Callable[[Any, Any], Any]) -> tuple[list[Any], Callable[[Any, Any], Any]]:
+    """`answer`, and the list of what it was asked."""
+    asked: list[Any] = []
+
+    def remembering(request: Any, tree: Any) -> Any:
+        asked.append(request)
+        return answer(request, tree)
+
+    return asked, remembering
+
+
+# ---- progressive widening
+
+
+@pytest.mark.parametrize(("rollouts", "children"), [(2, 1), (3, 2), (5, 2), (6, 3), (10, 3), (11, 4)])
+def test_a_node_of_n_visits_has_the_root_of_n_children_rounded_up(rollouts: int, children: int) -> None:
+    """alpha .5: the second child as N is 2, the third as it is 5, the fourth as it is 10; one visit a rollout."""
+    controller = MCTS(rollouts=rollouts, branching=1, widening=0.5, max_depth=99, dedupe=False)
+    result = run(Search(controller, (), rating=UNIT), counting(lambda state: 0.5))
+    assert len(result.tree.root.children) == children
+    assert result.tree.root.visits == rollouts
+
+
+def test_a_node_gets_its_branching_first_and_then_one_by_one_in_new_samples() -> None:
+    asked, answer = recorded(counting(lambda state: 0.5))
+    run(Search(MCTS(rollouts=12, branching=3, widening=0.6, max_depth=9, dedupe=False), (), rating=UNIT), answer)
+    root = [request for request in asked if isinstance(request, Propose) and request.node == 0]
+    assert root[:3] == [Propose(0, 3, 0), Propose(0, 1, 3), Propose(0, 1, 4)]
+
+
+def test_a_node_that_has_no_more_children_to_give_is_widened_no_more() -> None:
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Propose) and request.sample:
+            return Proposed(())
+        return counting(lambda state: 0.5)(request, tree)
+
+    asked, answer = recorded(answer)
+    run(Search(MCTS(rollouts=30, branching=2, widening=0.5, max_depth=20), (), rating=UNIT), answer)
+    expanded = [request.node for request in asked if isinstance(request, Propose)]
+    assert len(expanded) == 30
+    assert max(expanded.count(node) for node in expanded) == 2  # once, and once in vain
+
+
+# ---- lazy steps
+
+
+def test_a_terminal_child_that_code_found_is_still_visited_and_backed_up() -> None:
+    def step(state: Any, action: Any) -> Stepped:
+        return Stepped((*state, action), terminal=True)
+
+    controller = MCTS(rollouts=9, branching=3, lazy=True)
+    result = run(Search(controller, (), step=step, rating=UNIT), counting(lambda state: 0.1 * state[0]))
+    assert [node.visits for node in result.tree] == [3, 1, 1, 1]
+    assert result.tree.root.total == pytest.approx(0.0 + 0.1 + 0.2)
+    assert (result.ended, len(result.tree.rollouts)) == (Ended.SEARCHED_OUT, 3)
+
+
+def test_a_child_whose_rating_was_lost_is_not_looked_at_again() -> None:
+    """A visit without a value is no sample; the child is expanded the next time."""
+    rating = Rating(join="mean", unread=None, cut=None, low=0.0, high=1.0, together="siblings")
+
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Rate) and request.nodes == (1,):
+            return Failed("lost")
+        return counting(lambda state: 0.5)(request, tree)
+
+    asked, answer = recorded(answer)
+    result = run(Search(MCTS(rollouts=4, branching=1, lazy=True, max_depth=9), (), rating=rating), answer)
+    assert asked.count(Rate((1,))) == 1
+    assert [node.visits for node in result.tree] == [3, 3, 3, 2, 1]
+    assert result.tree[1].value is None
+
+
+def test_lazily_and_with_simulation_a_rollout_goes_on_from_the_child_that_it_visited() -> None:
+    controller = MCTS(rollouts=1, branching=3, lazy=True, simulate=True, max_depth=3)
+    result = run(Search(controller, (), rating=UNIT), counting(lambda state: 0.2 * len(state)))
+    assert [(node.depth, node.visits) for node in result.tree] == [(0, 2), (1, 2), (1, 0), (1, 0), (2, 1), (3, 1)]
+    assert [node.state for node in result.tree][2:4] == [None, None]  # only visited children were stepped
+    assert result.tree.root.total == pytest.approx(0.2 + 0.6)
+
+
+# ---- simulation
+
+
+def test_a_simulated_node_whose_next_expansion_fails_keeps_its_child() -> None:
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Propose) and request.sample and request.node:
+            return Failed("down")
+        return counting(lambda state: 0.5)(request, tree)
+
+    controller = MCTS(rollouts=3, branching=1, simulate=True, max_depth=4)
+    result = run(Search(controller, (), rating=UNIT), answer)
+    assert NodeStatus.FAILED not in [node.status for node in result.tree]
+    assert result.tree[1].children == [2]
+
+
+# ---- an answer of the model's own, before anything else
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_direct_answer_is_a_finished_child_and_never_expanded(lazy: bool) -> None:
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Answer):
+            return Answered({"answer": "?"})
+        return counting(lambda state: 0.5)(request, tree)
+
+    asked, answer = recorded(answer)
+    result = run(Search(MCTS(rollouts=4, lazy=lazy), (), rating=UNIT, first=True), answer)
+    assert result.tree[1].answer == {"answer": "?"}
+    assert not any(request == Propose(1, 2) or request == Step(1) for request in asked)
+    assert (result.tree[1].closed, result.tree.root.closed) == (True, False)
+
+
+# ---- AB-MCTS-A
+
+
+def test_a_belief_is_drawn_from_a_beta_distribution() -> None:
+    """Three values that add up to 2.1, of 0..1: Beta(0.5 + 2.1, 0.5 + 0.9), whose mean is 2.6 / 4."""
+    tree = Search(ABMCTS(), ()).tree
+    sampled = _Sampled(tree, UNIT, ABMCTS(), Returns(Bounds(0.0, 1.0)), random.Random(0))
+    draws = [sampled._belief(3, 2.1) for _ in range(20_000)]
+    assert sum(draws) / len(draws) == pytest.approx(0.65, abs=0.01)
+    variance = sum((draw - 0.65) ** 2 for draw in draws) / len(draws)
+    assert variance == pytest.approx(2.6 * 1.4 / (4**2 * 5), abs=0.002)
+
+
+@pytest.mark.parametrize(("deeper_is_better", "shape"), [(True, "deep"), (False, "wide")])
+def test_it_goes_deep_where_that_pays_and_wide_where_it_does_not(deeper_is_better: bool, shape: str) -> None:
+    def value(state: tuple[int, ...]) -> float:
+        return (0.1 if len(state) == 1 else 0.9) if deeper_is_better else (0.9 if len(state) == 1 else 0.1)
+
+    at_depth_1 = [
+        len(
+            run(
+                Search(ABMCTS(rollouts=40, dedupe=False), (), rating=UNIT, seed=seed), counting(value)
+            ).tree.root.children
+        )
+        for seed in range(10)
+    ]
+    assert all(n < 12 for n in at_depth_1) if shape == "deep" else all(n > 28 for n in at_depth_1)
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_each_of_its_rollouts_makes_one_child_that_all_above_it_count(at_once: int) -> None:
+    for seed in range(4):
+        s = Search(ABMCTS(rollouts=30, at_once=at_once, dedupe=False), (), rating=UNIT, seed=seed)
+        rng, asks, answer = random.Random(seed), s.ask(), counting(lambda state: 0.3)
+        proposing: set[int] = set()
+        while asks:
+            ask = asks.pop(rng.randrange(len(asks)))
+            if isinstance(ask.request, Propose):
+                proposing.discard(ask.request.node)
+            s.tell(ask.id, answer(ask.request, s.tree))
+            new = s.ask()
+            for node in (a.request.node for a in new if isinstance(a.request, Propose)):
+                assert node not in proposing  # a node makes one child at a time
+                proposing.add(node)
+            asks += new
+        assert (len(s.tree), s.tree.root.visits, len(s.tree.rollouts)) == (31, 30, 30)
+        for node in s.tree:
+            assert node.virtual == 0
+            assert node.visits == (node.id > 0) + sum(s.tree[child].visits for child in node.children)
+
+
+def test_no_rollouts_of_it_give_no_answer() -> None:
+    result = run(Search(ABMCTS(rollouts=0), (), rating=UNIT), counting(lambda state: 0.5))
+    assert (result.ended, len(result.tree), result.best.id) == (Ended.ROLLOUTS, 1, 0)
