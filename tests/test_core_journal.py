@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from test_core_routines import Climbers
 from thoughtree.search import (
     DFS,
+    MCTS,
     Answer,
     Answered,
     Ask,
@@ -805,3 +807,48 @@ def test_a_replay_is_observed_like_a_run(tmp_path: Path) -> None:
         observe=lambda event: seen.append(event.ask.request),
     )
     assert seen == [Propose(0, 5), Rate((1,)), Rate((2,)), Propose(1, 5), Propose(2, 5)]
+
+
+@pytest.mark.parametrize("free", [(), (Propose,), (Step,), (Propose, Step)], ids=lambda kinds: str(len(kinds)))
+@pytest.mark.parametrize(
+    "controller",
+    [MCTS(rollouts=8, branching=2, max_depth=3, at_once=3), BestFirst(open=3, branching=3), Beam(width=3, max_depth=2)],
+    ids=lambda controller: type(controller).__name__,
+)
+def test_whatever_the_budgets_no_reply_is_given_to_another_node(tmp_path: Path, controller: Any, free: Any) -> None:
+    """What costs nothing goes on where a budget has refused a retry, and another way where it has not."""
+
+    def go(path: Path, seed: int, calls: int | None) -> Search[Any, Any]:
+        world = Digits(seed, flaky=0.25)
+        running = Search(
+            controller,
+            (),
+            budget=Budget(calls=calls),
+            calls=dict.fromkeys(free, 0),
+            transient=1,
+            root_key=(),
+        )
+
+        def prepare(ask: Ask, tree: Tree[Any, Any]) -> Callable[[], Reply]:
+            usage = Usage(0) if type(ask.request) in free else Usage(1)
+            reply = Reply(world.answer(ask.request, tree, ask.attempt), usage)
+            return lambda: reply
+
+        codec = Codec(load_state=tuple, key=lambda state: tuple(sorted(state)))
+        journal = Journal(path, HEADER, codec=codec)
+        drive(running, prepare, concurrency=4, journal=journal)
+        journal.close()
+        return running
+
+    for seed in range(12):
+        rng, path = random.Random(seed), tmp_path / f"{seed}"
+        for calls in (*sorted(rng.randint(3, 40) for _ in range(3)), None):
+            running, world = go(path, seed, calls), Digits(seed)
+            for node in running.tree:
+                actions = tuple(n.action for n in running.tree.path(node)[1:])
+                assert node.state in (None, actions)
+                worth = world.answer(Rate((node.id,)), running.tree).values[0]
+                assert node.value in (None, worth)
+        content = path.read_bytes()
+        assert shot(go(path, seed, None)) == shot(running)
+        assert path.read_bytes() == content
