@@ -102,7 +102,7 @@ def length(inputs: dict[str, Any], prediction: Any) -> float:
     return min(1.0, pick(8, str(prediction.answer)) / 8)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """build(controller, **knobs): the program. fn: the model's script. inputs: of its call."""
 
