@@ -123,6 +123,8 @@ class Jobs(RoleJobs):
         elif program.rate_fn is not None:
             return self.own.rater(program.rate_fn, inputs, nodes)
         role = program.rate
+        if isinstance(role, RateRole) and role.mode == "vote" and count == 1:
+            return Reply(Rated((1.0,)), FREE, by_code=True)  # nobody to vote against
         if not isinstance(role, RateRole):
             fields = own.accepted(role, {**inputs, **own.nodes_fields(nodes)})
             read = partial(own.rated_by_module, scale=self.plan.scale)

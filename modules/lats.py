@@ -20,6 +20,7 @@ from .finish import closes
 from .judge import Judge
 from .lessons import Lessons
 from .plan import Plan, Settings
+from .pricing import prices_of
 from .program import Program
 from .reflect import Reflect
 from .reward import Reward
@@ -45,6 +46,7 @@ class LATS(Program):
     reflect: one lesson for each failed child, shown in every later expansion.
     lessons: lessons to begin with, say those of an earlier problem: texts, a prediction, or a file; see `Lessons`.
         `config={"lessons": ...}` gives one call others.
+    step_concurrency: steps of the environment in flight, beside the LM calls; a live one is stepped one at a time.
     propose_lm, rate_lm, reflect_lm, answer_lm: LMs per role. The others are as in TreeOfThoughts.
 
     The status says whether the environment confirmed the solution. `search.tree.rollouts` logs what each rollout asked.
@@ -70,6 +72,7 @@ class LATS(Program):
         reflect_lm: Any = None,
         answer_lm: Any = None,
         concurrency: int = 8,
+        step_concurrency: int = 4,
         seed: int = 0,
         retries: int = 2,
         on_failure: Any = "best",
@@ -98,12 +101,13 @@ class LATS(Program):
             answer="auto" if answer is None else answer,
             on_failure=on_failure,
             concurrency=concurrency,
+            step_concurrency=step_concurrency,
             seed=seed,
             retries=retries,
             history=history,
         )
         self.propose_lm, self.rate_lm, self.reflect_lm, self.answer_lm = propose_lm, rate_lm, reflect_lm, answer_lm
-        self.prices = dict(prices or {})
+        self.prices = prices_of(prices)
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
         notes = self.task.instructions()
         how, thinks = self.task.action_format, self.task.thinks

@@ -11,6 +11,7 @@ from dspy.predict.parameter import Parameter
 
 from ..search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget
 from ..search.knobs import knob
+from ..search.rating import MOST_SAMPLES
 from .about import SAME
 from .lessons import Lessons
 from .predictor import DAMAGED
@@ -39,7 +40,8 @@ class Plan:
     direct answer the first candidate. threshold: the reward that verifies an answer. transition: whether the task's
     own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
     answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency:
-    calls in flight. seed: for ties and sampling. retries: how often a call that may go through later is tried
+    calls in flight. step_concurrency: steps of an environment in
+    flight, beside the calls; with one call at a time there is one thing at a time. seed: for ties and sampling. retries: how often a call that may go through later is tried
     again. history: keep DSPy's history as well.
     """
 
@@ -63,6 +65,7 @@ class Plan:
     lessons: Lessons = field(default_factory=Lessons)
     on_failure: Literal["best", "raise"] = "best"
     concurrency: int = 8
+    step_concurrency: int = 4
     seed: int = 0
     retries: int = 2
     history: bool = False
@@ -96,10 +99,12 @@ class Plan:
             share = getattr(self, name)
             if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
                 raise ValueError(f"{name}={share!r}: must be a number from 0 to 1")
-        for name, least in (("samples", 1), ("concurrency", 1), ("retries", 0)):
+        for name, least in (("samples", 1), ("concurrency", 1), ("step_concurrency", 1), ("retries", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
+        if self.samples > MOST_SAMPLES:
+            raise ValueError(f"samples={self.samples!r}: must be at most {MOST_SAMPLES}")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool):  # None would be another seed every time
             raise ValueError(f"seed={self.seed!r}: must be an integer")
         for name in ("aggregate", "history"):

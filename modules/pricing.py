@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dspy.clients.model_metadata import model_info
@@ -9,6 +10,14 @@ from dspy.clients.model_metadata import model_info
 from ..search.protocol import Failed
 from .plan import Plan
 from .roles import lms_of
+
+
+def prices_of(given: Any) -> dict[str, tuple[float, float]]:
+    """`prices=` as a dict of its own. TypeError for what is none; what it holds is looked at with the plan."""
+    if given is not None and not isinstance(given, Mapping):
+        such_as = "{'my/model': (0.15, 0.60)}: dollars per million tokens, in and out"
+        raise TypeError(f"prices={given!r}: must be a dict, as in {such_as}")
+    return dict(given or {})
 
 
 def refuse_unpriced(program: Any, plan: Plan) -> None:

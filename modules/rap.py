@@ -19,6 +19,7 @@ from .finish import closes
 from .likelihood import gives_probabilities, looked_up
 from .plan import Plan, Settings
 from .prediction import SearchPrediction
+from .pricing import prices_of
 from .program import Program
 from .propose import Propose
 from .roles import lms_of
@@ -104,7 +105,7 @@ class RAP(Program):
             history=history,
         )
         self.propose_lm, self.world_lm, self.rate_lm, self.answer_lm = propose_lm, world_lm, rate_lm, answer_lm
-        self.prices = dict(prices or {})
+        self.prices = prices_of(prices)
         self.settings = Settings(plan, about(type(self).__name__, self.signature, task))
         notes = task.instructions()
         if propose == "lm":

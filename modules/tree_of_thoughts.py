@@ -14,6 +14,7 @@ from .about import about
 from .combination import check
 from .compose import user_signature
 from .plan import Plan, Settings
+from .pricing import prices_of
 from .program import Program
 from .scale import scale_of
 
@@ -104,7 +105,7 @@ class TreeOfThoughts(Program):
         self.rate_fn = rate if callable(rate) and not isinstance(rate, dspy.Module) else None
         self.value_fn, self.reward_fn, self.cheap_rate = value_fn, reward_fn, cheap_rate
         self.propose_lm, self.rate_lm, self.answer_lm = propose_lm, rate_lm, answer_lm
-        self.prices = dict(prices or {})
+        self.prices = prices_of(prices)
         # Before the roles: what does not fit is then said by name, and not as a predictor that is missing.
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
         # Direct attributes: DSPy finds, tunes and saves their predictors by these names.

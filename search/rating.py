@@ -12,6 +12,7 @@ from .order import UNREAD, value
 from .protocol import Rate, Request
 from .tree import Node
 
+MOST_SAMPLES = 1000  # of one rating: they are asked for at once
 Together: TypeAlias = Literal["each", "siblings", "level", "pairs"]
 Family: TypeAlias = Sequence[Node[Any, Any]]
 
@@ -52,8 +53,8 @@ class Rating:
         if self.join not in ("sum", "mean"):
             raise ValueError(f"Rating(join={self.join!r}): must be 'sum' or 'mean'")
         samples: Any = self.samples
-        if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
-            raise ValueError(f"Rating(samples={samples!r}): must be an integer of at least 1")
+        if not isinstance(samples, int) or isinstance(samples, bool) or not 1 <= samples <= MOST_SAMPLES:
+            raise ValueError(f"Rating(samples={samples!r}): must be an integer of at least 1, at most {MOST_SAMPLES}")
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise ValueError(f"Rating(low={self.low!r}, high={self.high!r}): must be finite, low under high")
         for name in ("unread", "cut"):

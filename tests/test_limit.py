@@ -518,3 +518,23 @@ def test_per_minute_refuses_a_call_whose_start_lies_past_the_deadline():
             model("?")
     assert refusal.value.why == "seconds"
     assert engine.count() == 2 == purse.spent.calls
+
+
+def test_a_limit_that_is_left_out_of_order_says_so_and_leaves_the_others_as_they_are():
+    outer, inner = limit(calls=9), limit(calls=5)
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(RuntimeError, match="left out of order: one that was entered after it is still open"):
+        outer.__exit__(None, None, None)
+    assert active() == (inner, outer)
+    inner.__exit__(None, None, None)
+    assert active() == (outer,)
+    with pytest.raises(RuntimeError, match="left out of order: it was not entered here; use `with`"):
+        inner.__exit__(None, None, None)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="it was not entered here"):
+        pool.submit(outer.__exit__, None, None, None).result()
+    outer.__exit__(None, None, None)
+    assert active() == ()
+    with outer, outer, inner:  # one limit, several times
+        assert active() == (inner, outer)
+    assert active() == ()

@@ -14,7 +14,7 @@ import pytest
 import thoughtree
 from engines import AsyncEngine, Engine, lm
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine
-from thoughtree import DFS, Beam, BestFirst, Budget, Game24, SearchStatus, TreeOfThoughts
+from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Budget, Game24, SearchStatus, TreeOfThoughts
 
 
 def busy(rng):
@@ -304,3 +304,11 @@ def test_a_limit_inside_a_limit_holds_both(driver):
     assert (first.search.spent.calls, second.search.spent.calls, model.count()) == (3, 2, 5)
     assert (inner.spent.calls, outer.spent.calls) == (3, 5)
     assert first.search.ended == second.search.ended == "calls"
+
+
+@pytest.mark.parametrize("prices", [[1], "cheap", 5, [("m", (1, 2))]])
+@pytest.mark.parametrize("kind", [TreeOfThoughts, RAP, LATS])
+def test_prices_that_are_no_dict_are_refused_with_the_mend(kind, prices):
+    knobs = {RAP: {"task": Blocksworld()}, LATS: {"reward_fn": len}}.get(kind, {})
+    with pytest.raises(TypeError, match=r"prices=.*: must be a dict, as in \{'my/model': \(0\.15, 0\.60\)\}"):
+        kind("question -> answer" if kind is not RAP else None, prices=prices, **knobs)

@@ -195,3 +195,24 @@ def test_values_that_do_not_differ_are_warned_of_and_the_seed_decides(seed):
     assert kept == [str(n.action) for n in again.search.tree if n.depth and n.status is NodeStatus.OPEN]
     assert len(kept) == 5
     assert kept != list("abcde")  # the order of the list does not decide
+
+
+@drivers
+def test_a_vote_over_one_candidate_costs_no_call(driver):
+    def fn(kind, inputs, n):
+        if kind == "propose":
+            return {"next_thoughts": "1. a\n2. b" if "(none" in inputs["search_path"] else "1. c"}
+        return {"rating_reasoning": "r", "best_thought": "2"}
+
+    model = Engine(fn, kinds=KINDS)
+    program = rating(rate="vote", samples=3, controller=Beam(width=1, branching=2, max_depth=2))
+    found = call(program, model, driver, question="q")
+    assert [(str(n.action), n.value) for n in found.search.tree][1:] == [("a", 0.0), ("b", 3.0), ("c", 3.0)]
+    assert (model.count("propose"), model.count("vote")) == (2, 3)
+    assert found.search.spent.calls == 5
+
+
+@pytest.mark.parametrize("samples", [0, 1001, 10**9, True, 2.5])
+def test_samples_are_a_number_that_can_be_asked_for(samples):
+    with pytest.raises(ValueError, match=r"samples=.*must be"):
+        rating(samples=samples)

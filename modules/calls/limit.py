@@ -190,13 +190,18 @@ class limit:
         around = active()
         context = dspy.context(search_limit=around if self in around else (self, *around))
         context.__enter__()
-        _entered.set((*_entered.get(), context))
+        _entered.set((*_entered.get(), (self, context)))
         return self
 
     def __exit__(self, *error: Any) -> None:
-        *rest, context = _entered.get()
-        _entered.set(tuple(rest))
-        context.__exit__(*error)
+        """RuntimeError where it is not the last one entered here: to leave it would put back what is around another."""
+        entered = _entered.get()
+        if not entered or entered[-1][0] is not self:
+            open_here = any(one is self for one, _ in entered)
+            why = "one that was entered after it is still open" if open_here else "it was not entered here"
+            raise RuntimeError(f"limit left out of order: {why}; use `with`, in the thread or task that enters it")
+        _entered.set(entered[:-1])
+        entered[-1][1].__exit__(*error)
 
     async def __aenter__(self) -> limit:
         return self.__enter__()
@@ -206,7 +211,9 @@ class limit:
 
 
 # What `with limit(...)` opened in this thread or task; not kept on the limit, which others may enter too.
-_entered: ContextVar[tuple[AbstractContextManager[Any], ...]] = ContextVar("thoughtree_limits", default=())
+_entered: ContextVar[tuple[tuple[limit, AbstractContextManager[Any]], ...]] = ContextVar(
+    "thoughtree_limits", default=()
+)
 
 
 def active() -> tuple[limit, ...]:
