@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from ..search import Budget
 from ..tasks import Task
 from .combination import check
-from .estimate import Estimate, estimate
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
 from .predictor import DAMAGED, check_state, without_keys
 from .roles import ROLES
-from .session import Session
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
+    from .session import Session
 
 # By all copies of a program:
 SHARED = ("task", "signature", *(f"{role}_lm" for role in ROLES), *FUNCTIONS)
@@ -139,6 +141,8 @@ class Program(dspy.Module):
         plan, runtime = configured(self.plan, given.pop("config", None))
         if plan is not self.plan:
             check(self, plan)
+        from .session import Session  # with all that only a call needs
+
         return Session(self, plan, inputs_of(self.signature, given), **runtime)
 
     def batch(self, examples: list[Any], *args: Any, **settings: Any) -> Any:
@@ -153,6 +157,8 @@ class Program(dspy.Module):
 
     def estimate(self, **assumptions: Any) -> Estimate:
         """The most that one call can make, before it is made: see `thoughtree.modules.estimate.estimate`."""
+        from .estimate import estimate
+
         return estimate(self, **assumptions)
 
     def as_tool(self, name: str | None = None, desc: str | None = None) -> Any:
