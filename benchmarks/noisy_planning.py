@@ -36,13 +36,14 @@ LIMIT = 12  # steps of a plan: the longest optimal one of all but two problems
 @dataclass(frozen=True, slots=True)
 class Knobs:
     """judged: the verdicts' weight in a value; the rest is the share of the goals that hold. table: states that were
-    met before are not searched again.
+    met before are not searched again. each: rollouts of one plan at most, where it is carried out.
     """
 
     judged: float
     exploration: float
     returns: str = "mean"
     table: bool = True
+    each: int = 100
 
     def __str__(self) -> str:
         return f"weight of verdicts {self.judged:g}, exploration {self.exploration:g}, {self.returns} of returns"
@@ -100,7 +101,8 @@ def plan(problem: Problem, rollouts: int, model: Model, knobs: Knobs) -> Planned
 def carry_out(problem: Problem, rollouts: int, model: Model, knobs: Knobs) -> Planned:
     """As `execute` does it: act, compare with the prediction, plan again from what was observed where it differs.
 
-    All plans together make at most `rollouts` expansions.
+    All plans together make at most `rollouts` expansions. The best that a plan came to is acted on, whether or not it
+    reaches the goal.
     """
     program = SimpleNamespace(task=TASK, plan=SimpleNamespace(seed=0))
     running = Replanning(program, {}, max_steps=1000, replans=rollouts, deterministic=True)
@@ -117,7 +119,7 @@ def carry_out(problem: Problem, rollouts: int, model: Model, knobs: Knobs) -> Pl
             if not left:
                 break
             start = BlocksworldState(running.state.facts, problem.start.goal)
-            result = search(start, left, model.knowing(asked.config["observed"]), knobs)
+            result = search(start, min(left, knobs.each), model.knowing(asked.config["observed"]), knobs)
             left -= result.spent_by["propose"].calls
             told = SimpleNamespace(search=result)
         else:

@@ -150,6 +150,13 @@ def test_all_plans_together_keep_to_the_rollouts(rollouts: int) -> None:
     assert noisy_planning.carry_out(SWAP, rollouts, model(1, 1), KNOBS).expansions <= rollouts
 
 
+def test_half_a_plan_is_acted_on_and_gone_on_from() -> None:
+    """Two expansions a plan, and six steps to the goal, each judged right: two steps a plan."""
+    few = noisy_planning.Knobs(judged=0.7, exploration=0.1, each=2)
+    assert noisy_planning.carry_out(SWAP, 6, model(0, 0), few) == noisy_planning.Planned(True, 6)
+    assert not noisy_planning.plan(SWAP, 2, model(0, 0), few).right
+
+
 def test_without_the_table_states_are_searched_again() -> None:
     table = noisy_planning.Knobs(judged=0.0, exploration=1.0)
     plain = noisy_planning.Knobs(judged=0.0, exploration=1.0, table=False)
