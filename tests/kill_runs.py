@@ -29,6 +29,7 @@ from kill_engine import AsyncForwarding, Forwarding, digest, serve
 from test_rap import GOAL, START
 from test_rap import world as blocks
 from thoughtree import ABMCTS, DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
+from thoughtree.optimize import Evaluate
 from thoughtree.search.environment import Observed
 from thoughtree.search.saving import dump
 from thoughtree.tasks import Game24State
@@ -60,12 +61,12 @@ def _number(text: str) -> Any:
 
 def writer(kind: Any, inputs: dict[str, str]) -> Any:
     """Free text."""
-    path = inputs.get("search_path", "")
+    path = inputs.get("search_path", ""), inputs["question"]
     if "next_thoughts" in kind:
         return {"next_thoughts": "\n".join(f"{i}. step {u(path, i):.6f}" for i in range(1, 5))}
     if "thought_ratings" in kind:
         shown = inputs["search_candidates"]
-        words = [["sure", "maybe"][int(2 * u("rate", shown, i))] for i in range(len(shown.splitlines()))]
+        words = [["sure", "maybe"][int(2 * u("rate", path, shown, i))] for i in range(len(shown.splitlines()))]
         return {"thought_ratings": "\n".join(f"{i}. {word}" for i, word in enumerate(words, 1))}
     if "thought_rating" in kind:
         return {"rating_reasoning": "r", "thought_rating": ["sure", "maybe", "impossible"][int(3 * u("rate", path))]}
@@ -99,6 +100,7 @@ def walker(kind: Any, inputs: dict[str, str]) -> Any:
     return {"attempt_lesson": f"lesson {u('lesson', seen):.4f}"}
 
 
+EVALUATION = "evaluation"  # of a program, over a dev set
 NUMBERS = {"numbers": "4 9 10 13"}
 PROGRAMS: dict[str, tuple[Callable[[], Any], dict[str, Any], Callable[[Any, dict[str, str]], Any]]] = {
     "dfs": (lambda: TreeOfThoughts(task=Game24(), controller=DFS(branching=4)), NUMBERS, puzzler),
@@ -149,19 +151,50 @@ def shown(found: Any) -> dict[str, Any]:
     }
 
 
+def scored(result: Any) -> dict[str, Any]:
+    """All of an evaluation's result but the time that it took, and which examples an earlier run had finished."""
+    outcomes = [
+        [o.index, o.score, o.prediction.answer, o.spent.calls, o.spent.tokens, o.error] for o in result.outcomes
+    ]
+    return {"score": result.score, "outcomes": outcomes, "not_run": result.not_run}
+
+
 def on_disk(path: Path) -> list[str]:
-    """The digests of the prompts that the whole lines of a journal hold the replies to."""
+    """The digests of the prompts that the whole lines of a journal, or of all in a folder, hold the replies to."""
+    if path.is_dir():
+        return [prompt for journal in sorted(path.glob("journals/**/*.jsonl")) for prompt in on_disk(journal)]
     content = path.read_bytes() if path.exists() else b""
     lines = content[: content.rfind(b"\n") + 1].splitlines()[1:]
     return [digest(call["messages"][-1]["content"]) for line in lines for call in json.loads(line).get("calls", ())]
+
+
+def searched(program: str, driver: str, journal: Path) -> dict[str, Any]:
+    """One call of a program."""
+    make, inputs, _ = PROGRAMS[program]
+    solve, config = make(), {"journal": journal}
+    if driver == "asyncio":
+        return shown(asyncio.run(solve.acall(**inputs, config=config)))
+    return shown(solve(**inputs, config=config))
+
+
+def evaluated(driver: str, folder: Path) -> dict[str, Any]:
+    """Seven examples, four at a time, each a search with two calls in flight."""
+    program = TreeOfThoughts("question -> answer", controller=Beam(width=2, branching=2, max_depth=2), concurrency=2)
+    evaluate = Evaluate(
+        devset=[dspy.Example(question=f"q{i}").with_inputs("question") for i in range(7)],
+        metric=lambda example, prediction, trace=None: u("worth", prediction.answer),
+        num_threads=4,
+        resume=folder,
+    )
+    return scored(asyncio.run(evaluate.acall(program)) if driver == "asyncio" else evaluate(program))
 
 
 class Case:
     """One program under one driver."""
 
     def __init__(self, folder: Path, program: str, driver: str, seed: int) -> None:
-        self.make, self.inputs, reply = PROGRAMS[program]
-        self.driver, self.folder, self.rng = driver, folder, random.Random(seed)
+        self.program, self.driver, self.folder, self.rng = program, driver, folder, random.Random(seed)
+        reply = writer if program == EVALUATION else PROGRAMS[program][2]
         self.runs = 0
         address = folder / "model"
         address.unlink(missing_ok=True)
@@ -201,12 +234,11 @@ class Case:
             engines = [kind(self.address, self.runs) for kind in (Forwarding, AsyncForwarding)]
             model = dspy.LM("stub/model", engine=engines[0], async_engine=engines[1], cache=False)
             with dspy.context(lm=model):
-                program, config = self.make(), {"journal": journal}
-                if self.driver == "asyncio":
-                    found = asyncio.run(program.acall(**self.inputs, config=config))
+                if self.program == EVALUATION:
+                    found = evaluated(self.driver, journal)
                 else:
-                    found = program(**self.inputs, config=config)
-            result.write_text(json.dumps(shown(found)))
+                    found = searched(self.program, self.driver, journal)
+            result.write_text(json.dumps(found))
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -215,7 +247,7 @@ class Case:
 
     def run(self, name: str, kill_at: int = 0, answered: bool = False, after: float | None = None) -> dict[str, Any]:
         """One run. kill_at: the call at which it is killed. after: seconds until it is killed, whatever it does."""
-        journal, result = self.folder / f"{name}.jsonl", self.folder / "result.json"
+        journal, result = self.folder / name, self.folder / "result.json"
         result.unlink(missing_ok=True)
         before = on_disk(journal)
         if kill_at:
@@ -266,7 +298,7 @@ def killed(case: Case, kills: int) -> dict[str, Any]:
         name, history = f"{len(histories)}", []
         histories.append(history)
         while True:
-            left = len(whole["asked"]) - len(on_disk(case.folder / f"{name}.jsonl"))
+            left = len(whole["asked"]) - len(on_disk(case.folder / name))
             if kills <= 0 or left <= 0:
                 found = case.run(name)
             elif rng.random() < 0.3:
