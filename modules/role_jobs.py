@@ -51,9 +51,11 @@ class RoleJobs:
         predict, lm = role.predict, self._lm(role, own_lm, request)
         fields = inert(fields, predict.signature.fields if self._tagged else ())
         settings = {**lm.kwargs, **predict.config}
-        warmth = self._temperature(request)
-        config = sampling(lm, settings, getattr(request, "sample", 0), attempt, independent, self.refused, warmth)
-        if probabilities and self._gives_probabilities(lm):
+        sample, warmth = getattr(request, "sample", 0), self._temperature(request)
+        told = probabilities and self._gives_probabilities(lm)
+        independent = independent and bool(sample or not told)  # what tells all that samples would is none of them
+        config = sampling(lm, settings, sample, attempt, independent, self.refused, warmth)
+        if told:
             config |= wanted(settings)
         if attempt and request in self.cut:
             config |= more_room(settings)

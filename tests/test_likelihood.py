@@ -143,6 +143,7 @@ def test_one_call_tells_what_five_samples_would(concurrency: int, driver: str) -
     assert len(ratings(engine)) == CHILDREN
     assert {call.request.config.logprobs for call in ratings(engine)} == {5}
     assert {call.request.config.logprobs for call in engine.calls if "step_verdict" not in call.kind} == {None}
+    assert {call.request.config.temperature for call in ratings(engine)} == {None}  # it is no sample of several
     assert {node.verdict for node in found.search.tree if node.depth} == {"P(yes) = 0.9", "P(yes) = 0.2"}
 
 
@@ -187,6 +188,7 @@ def test_samples_elsewhere(concurrency: int, driver: str) -> None:
     assert values(found) == pytest.approx(dict.fromkeys(LIKELY, 2 / 3))
     assert len(ratings(engine)) == 3 * CHILDREN
     assert {call.request.config.logprobs for call in ratings(engine)} == {None}
+    assert {call.request.config.temperature for call in ratings(engine)} == {1.0}
     assert not found.search.rating.adaptive
 
 
