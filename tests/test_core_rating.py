@@ -310,6 +310,43 @@ def test_a_cheap_rating_has_a_price_of_its_own() -> None:
     assert (search.ended, search.spent.calls) == (Ended.SEARCHED_OUT, 3)
 
 
+ADAPTIVE = Rating(join="mean", samples=3, unread=0.5, cut=None, low=0.0, high=1.0, adaptive=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "value", "asked"),
+    [
+        (Rated((0.7,), settled=True), 0.7, 1),
+        (Rated((1.0,)), 2 / 3, 3),  # a sample like the others
+        (Unread("?"), (0.5 + 0.0 + 1.0) / 3, 3),
+        (Unread("?", 0.2), (0.2 + 0.0 + 1.0) / 3, 3),  # known better than by the scale
+        (Failed("down"), 0.5, 3),
+    ],
+)
+def test_other_samples_are_asked_for_where_the_first_has_not_settled_it(first: Any, value: float, asked: int) -> None:
+    replies: dict[Request, Outcome] = {Rate((1,)): first, Rate((1,), 1): Rated((0.0,)), Rate((1,), 2): Rated((1.0,))}
+    search = rate(ADAPTIVE, replies)
+    assert search.tree[1].value == pytest.approx(value)
+    assert search.by_role["rate"].calls == asked
+
+
+def test_each_node_is_settled_by_itself() -> None:
+    replies: dict[Request, Outcome] = {
+        Rate((1,)): Rated((0.7,), settled=True),
+        **{Rate((2,), k): Rated((float(k),)) for k in range(3)},
+    }
+    search = rate(ADAPTIVE, replies, "ab")
+    assert [search.tree[id].value for id in (1, 2)] == pytest.approx([0.7, 1.0])
+    assert search.by_role["rate"].calls == 4
+
+
+def test_where_all_samples_were_asked_for_at_once_a_settling_one_weighs_as_many() -> None:
+    """A run that was begun where one reply settles, and goes on where none does."""
+    plain = Rating(join="mean", samples=2, unread=None, cut=None, low=0.0, high=1.0)
+    replies: dict[Request, Outcome] = {Rate((1,)): Rated((0.6,), settled=True), Rate((1,), 1): Rated((0.0,))}
+    assert rate(plain, replies).tree[1].value == pytest.approx((0.6 + 0.6 + 0.0) / 3)
+
+
 def test_a_value_that_code_gave_is_not_asked_for() -> None:
     def step(state: str, action: str) -> Stepped:
         return Stepped(state + action, value=7.0 if action == "b" else None)
@@ -359,6 +396,10 @@ def test_clamped_ratings_are_counted() -> None:
         ({"unread": 0.5}, "Rating(unread=0.5, cut=1.0): an unread reply would prune its node"),
         ({"unread": float("nan")}, "Rating(unread=nan): must be a finite number, or None"),
         ({"cut": float("nan")}, "Rating(cut=nan): must be a finite number, or None"),
+        (
+            {"adaptive": True, "together": "level"},
+            "Rating(adaptive=True, together='level'): must be 'each', without near",
+        ),
         ({"near": -1.0}, "Rating(near=-1.0): must be a finite number of at least 0, or None"),
     ],
 )
