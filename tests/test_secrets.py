@@ -15,10 +15,14 @@ from urllib.parse import quote
 
 import dspy
 import pytest
+from dspy.clients import Cache
 from dspy.clients.call_result import attributes
+from typer.testing import CliRunner
 
 from hostile import MARK, PROGRAMS, search, stub
+from test_cli import Served, played
 from thoughtree import SearchFailed, load
+from thoughtree.cli import app
 from thoughtree.modules.calls.redaction import HIDDEN, hide, redact, secrets_of, telling
 from thoughtree.prompts import input_values, output_names, written
 
@@ -136,10 +140,14 @@ def assert_silent(
     *,
     hidden: bool = True,
 ) -> None:
-    everything = []
+    for name in ("dspy", "thoughtree", "httpx"):  # some of them do not tell the root logger
+        logging.getLogger(name).addHandler(caplog.handler)
+        caplog.set_level(logging.DEBUG, name)
     with caplog.at_level(logging.DEBUG), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         everything = list(written)
+    for name in ("dspy", "thoughtree", "httpx"):
+        logging.getLogger(name).removeHandler(caplog.handler)
     printed = capfd.readouterr()
     everything += [("log", caplog.text), ("stdout", printed.out), ("stderr", printed.err)]
     everything += [("warning", str(w.message)) for w in warned]
@@ -225,6 +233,41 @@ def test_what_is_raised_holds_no_key_in_any_part(tmp_path: Path) -> None:
     parts += traceback.format_exception(caught.value)
     assert [told(part) for part in parts if told(part)] == []
     assert HIDDEN in str(caught.value.result.errors)
+
+
+@pytest.mark.parametrize("options", [["--tree", "--explain"], ["--json", "--tree"], ["--quiet"]], ids=" ".join)
+def test_the_command_line_prints_no_key_that_a_server_echoes(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "echoed-planted-0123456789"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setitem(vars(dspy), "cache", Cache(False, False, None))
+
+    def echo(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, reply = played(body)
+        message = reply["choices"][0]["message"]
+        message["content"] = message["content"].replace("\n\n[[ ## completed", f" {key}\n\n[[ ## completed")
+        return status, reply
+
+    with Served(echo).running() as server:
+        words = ["solve", "4 9 10 13", "--model", "openai/gpt-4o-mini", "--api-base", server.base, "--journal", "j"]
+        found = CliRunner().invoke(app, [*words, *options])
+    lines = (tmp_path / "j").read_text()
+    assert isinstance(found.exception, SystemExit | None)
+    assert HIDDEN in lines
+    assert [key in text for text in (found.stdout, found.stderr, lines)] == [False] * 3
+
+
+def test_the_command_line_prints_no_password_of_an_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = "http://user:planted-0123456789@127.0.0.1:9/v1"
+    words = ["solve", "4 6", "--model", "openai/gpt-4o-mini", "--api-base", address, "--journal", "j"]
+    for options in ([], ["--json"]):
+        found = CliRunner().invoke(app, [*words, *options])
+        for text in (found.stdout, found.stderr, (tmp_path / "j").read_text()):
+            assert "planted" not in text
+        assert "connect" in found.stdout + found.stderr
 
 
 # ---- saved programs
