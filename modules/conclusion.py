@@ -35,7 +35,7 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
         result = _without_answer(session, result)
         status = result.status
     if session.trace is not None:
-        dspy.settings.trace.extend(session.trace.chosen(result))
+        dspy.settings.trace.extend(session.trace.concluded(result))
     if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:
         raise SearchFailed(result)
     if REASONING not in fields:
@@ -43,7 +43,9 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
     trajectory = session.task.trajectory(result.best.state) if isinstance(session.task, EnvironmentTask) else None
     if trajectory is not None:
         fields = {TRAJECTORY: trajectory, **fields}
-    return SearchPrediction(search=result, **fields)
+    found = SearchPrediction(search=result, **fields)
+    found._inputs = dict(session.inputs)
+    return found
 
 
 def _without_answer(session: Session, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:

@@ -19,6 +19,7 @@ class SearchPrediction(dspy.Prediction):
     def __init__(self, base: Any = None, *, search: SearchResult[Any, Any] | None = None, **fields: Any) -> None:
         super().__init__(base, **fields)
         self._search = getattr(base, "_search", None) if search is None else search  # `copy` gives a base
+        self._inputs: dict[str, Any] | None = getattr(base, "_inputs", None)  # what was asked, to learn from it later
 
     @property
     def search(self) -> SearchResult[Any, Any]:

@@ -98,7 +98,7 @@ class Session:
         self.jobs.observed = dict(observed or {})
         self._check_lms()
         self.search: Search[Any, Any]  # from `_open` on
-        self.trace = Trace(program.predictors()) if trace_wanted() else None
+        self.trace = Trace(program, inputs) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event)
         self.journal: Journal | None = None

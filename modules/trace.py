@@ -8,6 +8,7 @@ classes, as many calls whose low rating code confirms.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -20,6 +21,26 @@ from ..search.tree import Node
 Entry = tuple[Any, dict[str, Any], Any]  # predictor, inputs, prediction
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Credit:
+    """Which request of which search a traced prediction answers. Neither copied nor saved with it."""
+
+    trace: Trace
+    request: Request
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Credit:
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+
+def credit_of(prediction: Any) -> Credit | None:
+    """The credit of a prediction that stands in a trace; None for one that no search asked for."""
+    found = getattr(prediction, "_credit", None)
+    return found if isinstance(found, Credit) else None
+
+
 def trace_wanted() -> bool:
     """Whether somebody collects a trace here. The one that DSPy keeps of a whole process is nobody's."""
     found = dspy.settings.trace
@@ -27,28 +48,47 @@ def trace_wanted() -> bool:
 
 
 class Trace:
-    """The entries of one call of a program, kept by request until it is known which of them count."""
+    """The entries of one call of a program, kept by request until it is known which of them count.
 
-    def __init__(self, predictors: list[Any]) -> None:
-        """predictors: the program's. Those of a reward or of a user's function are none of an optimizer's business."""
-        self._kept: dict[Request, list[Entry]] = {}
-        self._known = {id(predictor) for predictor in predictors}
+    kept: all of them. result: the search, once it is over. `dspy.context(search_traces=[])` collects the traces of all
+    searches inside it, for those who choose by themselves.
+    """
+
+    def __init__(self, program: Any, inputs: dict[str, Any]) -> None:
+        self.program, self.inputs = program, inputs
+        self.kept: dict[Request, list[Entry]] = {}
+        self.result: SearchResult[Any, Any] | None = None
+        # Those of a reward or of a user's function are none of an optimizer's business.
+        self._known = {id(predictor) for predictor in program.predictors()}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        return self
 
     def keep(self, request: Request, entries: list[Entry], originals: dict[int, Any]) -> None:
         """Under the predictors that the program has: a call may have been made on a copy."""
         found = [(originals.get(id(predictor), predictor), inputs, made) for predictor, inputs, made in entries]
         known = [(predictor, _shown(inputs), made) for predictor, inputs, made in found if id(predictor) in self._known]
         if known:
-            self._kept[request] = known
+            self.kept[request] = known
+            for *_, made in known:
+                made._credit = Credit(self, request)
+
+    def concluded(self, result: SearchResult[Any, Any]) -> list[Entry]:
+        """The entries to learn from. The trace itself goes to who collects them."""
+        self.result = result
+        collected = dspy.settings.get("search_traces")
+        if collected is not None:
+            collected.append(self)
+        return self.chosen(result)
 
     def chosen(self, result: SearchResult[Any, Any]) -> list[Entry]:
         """The entries to learn from, in the order of the path, its own calls last."""
         path = result.tree.path(result.best)
         on_path = {node.id for node in path}
-        positive = [request for request in self._kept if self._leads(request, on_path, result)]
+        positive = [request for request in self.kept if self._leads(request, on_path, result)]
         raters = sum(isinstance(request, Rate) for request in positive)
         negative = list(self._refuted(result, on_path))[:raters]
-        return [entry for request in (*negative, *positive) for entry in self._kept[request]]
+        return [entry for request in (*negative, *positive) for entry in self.kept[request]]
 
     def _leads(self, request: Request, on_path: set[int], result: SearchResult[Any, Any]) -> bool:
         if isinstance(request, Rate):
@@ -62,7 +102,7 @@ class Trace:
         cut = result.rating.threshold
         if result.task is None or cut is None:
             return
-        for request in self._kept:
+        for request in self.kept:
             if isinstance(request, Rate) and len(request.nodes) == 1 and request.nodes[0] not in on_path:
                 node: Node[Any, Any] = result.tree[request.nodes[0]]
                 low = node.value is not None and node.value < cut and node.state is not None
