@@ -17,6 +17,7 @@ PER_CALL = (
     "controller",
     "seed",
     "concurrency",
+    "step_concurrency",
     "samples",
     "join",
     "near",

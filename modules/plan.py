@@ -39,10 +39,10 @@ class Plan:
     answer: "auto" (code where it can, else one closing call), "lm", or "path". first: "answer" makes one
     direct answer the first candidate. threshold: the reward that verifies an answer. transition: whether the task's
     own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
-    answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency:
-    calls in flight. step_concurrency: steps of an environment in
-    flight, beside the calls; with one call at a time there is one thing at a time. seed: for ties and sampling. retries: how often a call that may go through later is tried
-    again. history: keep DSPy's history as well.
+    answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency: calls in flight.
+    step_concurrency: steps of an environment in flight, beside the calls; with one call at a time there is one thing at
+    a time. seed: for ties and sampling. retries: how often a call that may go through later is tried again. history:
+    keep DSPy's history as well.
     """
 
     controller: Any = field(default_factory=Beam)

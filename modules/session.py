@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import replace
@@ -184,6 +185,7 @@ class Session:
             self._open(first_state(self.task, self.inputs, self.deadline))
             result = drive(self.search, self._prepare, **self._driven())
         finally:
+            stepping.rest(self.task)
             self._close()
         return concluded(self, result)
 
@@ -193,12 +195,22 @@ class Session:
             self._open(await afirst_state(self.task, self.inputs, self.deadline))
             result = await adrive(self.search, self._aprepare, **self._driven())
         finally:
+            await self._rest()
             self._close()
         return concluded(self, result)
+
+    async def _rest(self) -> None:
+        """The environment as it was found, also where this very call is cancelled meanwhile."""
+        try:
+            await in_thread(lambda: stepping.rest(self.task))
+        except asyncio.CancelledError:
+            stepping.rest(self.task)
+            raise
 
     def _driven(self) -> dict[str, Any]:
         return {
             "concurrency": self.plan.concurrency,
+            "steps": self.plan.step_concurrency if isinstance(self.task, EnvironmentTask) else None,
             "deadline": self.deadline,
             "journal": self.journal,
             "observe": self.report if self.report.wanted else None,

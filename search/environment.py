@@ -56,7 +56,11 @@ class Environment(Protocol):
 
 @runtime_checkable
 class LiveEnvironment(Protocol):
-    """One that is in a single state at a time, and can be put back: stepped one at a time, never shared."""
+    """One that is in a single state at a time, and can be put back: stepped one at a time, never shared.
+
+    With `reset(inputs)`, which may return what is seen there, each search begins where that leads; without it, where it
+    stands. A journal writes tokens: plain data, or give it dump(token) and load(value).
+    """
 
     def step(self, action: Any) -> Observed: ...
 

@@ -14,6 +14,7 @@ from .protocol import ONE_CALL, Ask, Failed, Reply
 from .pump import Observe, Pump, Recall
 from .result import SearchResult
 from .search import Search
+from .slots import Slots
 from .stopping import Stop
 from .tree import A, S, Tree
 
@@ -114,6 +115,7 @@ async def adrive(
     prepare: Callable[[Ask, Tree[S, A]], Reply | AsyncCall],
     *,
     concurrency: int = 8,
+    steps: int | None = None,
     deadline: float | None = None,
     journal: Journal | None = None,
     observe: Observe | None = None,
@@ -124,17 +126,17 @@ async def adrive(
 
     Cancellation is raised again once the calls in flight have ended.
     """
-    if concurrency < 1:
-        raise ValueError(f"adrive(concurrency={concurrency!r}): must be at least 1")
-    started, flying = time.monotonic(), 0
+    for name, most in (("concurrency", concurrency), ("steps", steps)):
+        if most is not None and most < 1:
+            raise ValueError(f"adrive({name}={most!r}): must be at least 1")
+    started, slots = time.monotonic(), Slots(search, concurrency, steps)
     tasks, stop, loop = _Tasks(journal), stop or Stop(), asyncio.get_running_loop()
     pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe, recall)
 
     def tell_arrived() -> None:
-        nonlocal flying
         while tasks.done:
             ask, reply = tasks.done.popleft()
-            flying -= 1
+            slots.give_back(ask.request)
             if isinstance(reply, BaseException):
                 raise reply
             pump.tell(ask, reply)
@@ -149,12 +151,12 @@ async def adrive(
             if (why := stop.due(now, deadline)) is not None:
                 tell_arrived()  # in time, and it may be the solution
                 search.stop(why)
-            elif flying < concurrency and (job := pump.next(now)) is not None:
+            elif slots.some and (job := pump.next(now, slots.free)) is not None:
                 tasks.start(*job)
-                flying += 1
+                slots.take(job[0].request)
             elif not search.done:
-                ready_at = pump.ready_at() if flying < concurrency else None  # without a slot it is no news
-                if not flying and ready_at is None:
+                ready_at = pump.ready_at() if slots.some else None  # without a slot it is no news
+                if not slots.taken and ready_at is None:
                     raise RuntimeError("the search waits for nothing and has not ended; its controller has a defect")
                 await tasks.wait(min((t for t in (deadline, ready_at) if t is not None), default=None))
                 tell_arrived()
@@ -162,4 +164,4 @@ async def adrive(
         stop.forgets(wake)
         await tasks.reap()
     tell_arrived()  # too late to change anything, but paid for
-    return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)
+    return search.result().replace(seconds=time.monotonic() - started, unfinished=slots.taken)

@@ -57,9 +57,12 @@ class Pump(Generic[S, A, C]):
         if journal is not None:
             self._replay(journal)
 
-    def next(self, now: float) -> tuple[Ask, Reply | C] | None:
-        """The next call to start, or the reply of code that needs none. None: none may start yet."""
-        while (ask := self._next_ask(now)) is not None:
+    def next(self, now: float, free: Callable[[Request], bool] = lambda request: True) -> tuple[Ask, Reply | C] | None:
+        """The next call to start, or the reply of code that needs none. None: none may start yet.
+
+        free: whether there is a slot for it.
+        """
+        while (ask := self._next_ask(now, free)) is not None:
             why = self.search.ceiling(ask.request)  # may have been reached since it was asked
             if why is None:
                 return ask, self._make(ask)
@@ -81,7 +84,7 @@ class Pump(Generic[S, A, C]):
         except Exception as error:
             return Reply(Failed(describe(error)), FREE)
 
-    def _next_ask(self, now: float) -> Ask | None:
+    def _next_ask(self, now: float, free: Callable[[Request], bool]) -> Ask | None:
         search = self.search
         if not self._closing and search.status is not SearchStatus.RUNNING:
             self._closing = True  # what had not started is dropped; only a closing call may follow
@@ -94,7 +97,11 @@ class Pump(Generic[S, A, C]):
                 self._waiting.append(ask)
         while self._delayed and self._delayed[0][0] <= now:
             self._waiting.append(heapq.heappop(self._delayed)[2])
-        return self._waiting.popleft() if self._waiting else None
+        for place, ask in enumerate(self._waiting):
+            if free(ask.request):
+                del self._waiting[place]
+                return ask
+        return None
 
     def _asks(self) -> list[Ask]:
         asks = self.search.ask()

@@ -16,6 +16,7 @@ from .protocol import ONE_CALL, Ask, Failed, Reply
 from .pump import Observe, Pump, Recall
 from .result import SearchResult
 from .search import Search
+from .slots import Slots
 from .stopping import Stop
 from .tree import A, S, Tree
 
@@ -92,27 +93,28 @@ def drive(
     prepare: Callable[[Ask, Tree[S, A]], Reply | Call],
     *,
     concurrency: int = 8,
+    steps: int | None = None,
     deadline: float | None = None,
     journal: Journal | None = None,
     observe: Observe | None = None,
     stop: Stop | None = None,
     recall: Recall | None = None,
 ) -> SearchResult[S, A]:
-    """Run `search` with at most `concurrency` calls in flight.
+    """Run `search` with at most `concurrency` calls in flight, and `steps` steps of an environment; see `Slots`.
 
     prepare: makes one call from an ask (or answers it at once), on this thread. deadline: a time.monotonic(); the
     search returns then, and a call that hangs stays in its thread. observe: called after each reply, here.
     stop: ends the search from outside. recall: called here before a reply of the journal is told again.
     """
-    if concurrency < 1:
-        raise ValueError(f"drive(concurrency={concurrency!r}): must be at least 1")
-    started, flying = time.monotonic(), 0
+    for name, most in (("concurrency", concurrency), ("steps", steps)):
+        if most is not None and most < 1:
+            raise ValueError(f"drive({name}={most!r}): must be at least 1")
+    started, slots = time.monotonic(), Slots(search, concurrency, steps)
     workers, stop = _Workers(journal), stop or Stop()
     pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe, recall)
 
     def tell(ask: Ask, reply: Reply | BaseException) -> None:
-        nonlocal flying
-        flying -= 1
+        slots.give_back(ask.request)
         if isinstance(reply, BaseException):
             raise reply
         pump.tell(ask, reply)
@@ -129,19 +131,19 @@ def drive(
                     tell(*arrived)
                 search.stop(why)
                 break
-            if flying < concurrency and (job := pump.next(now)) is not None:
-                workers.start(*job, flying)
-                flying += 1
+            if slots.some and (job := pump.next(now, slots.free)) is not None:
+                workers.start(*job, slots.taken)
+                slots.take(job[0].request)
             elif not search.done:
-                ready_at = pump.ready_at() if flying < concurrency else None  # without a slot it is no news
-                if (found := _wait(workers, flying, now, deadline, ready_at)) is not None:
+                ready_at = pump.ready_at() if slots.some else None  # without a slot it is no news
+                if (found := _wait(workers, slots.taken, now, deadline, ready_at)) is not None:
                     tell(*found)
         for arrived in workers.arrived():  # too late to change anything, but paid for
             tell(*arrived)
     finally:
         stop.forgets(wake)
         workers.close()
-    return search.result().replace(seconds=time.monotonic() - started, unfinished=flying)
+    return search.result().replace(seconds=time.monotonic() - started, unfinished=slots.taken)
 
 
 def _wait(

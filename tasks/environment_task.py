@@ -17,6 +17,8 @@ class EnvironmentTask(Task[Any, Any]):
     """What an environment may say of itself, by attributes that it need not have: signature, action_format, parse(text,
     state), render(state), answer(state), key(state), instructions(), dump(state), load(value), for_inputs(inputs).
 
+    rest() is called when a search is over, whatever ended it.
+
     And of how it is used: calls (LM calls of one step at most), astep (as step, awaited), thinks (the actor's reasoning
     comes with its action), leaves_open (a path may hold no answer yet), trajectory(state).
     """
@@ -113,6 +115,12 @@ class EnvironmentTask(Task[Any, Any]):
             return self._stepped(await getattr(self.env, "astep")(state, action))  # noqa: B009
         except (Illegal, EnvironmentFault) as error:
             return _refused(error)
+
+    def rest(self) -> None:
+        """The search is over: a step that still runs is waited for, and none begins any more."""
+        own = getattr(self.env, "rest", None)
+        if own is not None:
+            own()
 
     def _stepped(self, seen: Any) -> Stepped:
         if not isinstance(seen, Observed):

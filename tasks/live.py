@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..search.environment import Environment, LiveEnvironment, Observed
+from ..search.environment import Environment, EnvironmentFault, LiveEnvironment, Observed
+from . import tagged
+
+logger = logging.getLogger(__name__)
+
+SAID = ("signature", "action_format", "thinks", "leaves_open", "instructions")
+OF_STATE = ("parse", "answer", "trajectory")
+REST = 5.0  # seconds that a step may still take when its search is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +30,22 @@ class Mark:
 class Rewound:
     """Steps a live environment for a search: one at a time, each from the state of its own node.
 
-    Siblings never share a state, and after every step, also one that raises, it is back where it was before.
+    Siblings never share a state, and after every step, also one that raises, it is back where it was before. So it is
+    when a search is over, whatever ended it: a step that still runs then is waited for, for `REST` seconds.
     """
 
     def __init__(self, live: LiveEnvironment) -> None:
         self.live = live
-        self._lock = threading.Lock()
+        self._lock = _lock_of(live)
+        self._over = False
+
+    def for_inputs(self, inputs: Mapping[str, Any]) -> Rewound:
+        """Its own for each search, as each comes to its own end."""
+        return Rewound(self.live)
+
+    def config(self) -> dict[str, Any]:
+        own: Any = getattr(self.live, "config", None)
+        return {"live": type(self.live).__name__, **({} if own is None else own())}
 
     def initial(self, inputs: Mapping[str, Any]) -> Mark:
         with self._lock:
@@ -42,6 +61,8 @@ class Rewound:
 
     def step(self, state: Mark, action: Any) -> Observed:
         with self._lock:
+            if self._over:
+                raise EnvironmentFault("the search is over, and the environment is left as it was")
             before = self.live.snapshot()
             try:
                 self.live.restore(state.token)
@@ -50,8 +71,46 @@ class Rewound:
             finally:
                 self.live.restore(before)
 
+    def rest(self) -> None:
+        self._over = True
+        if self._lock.acquire(timeout=REST):
+            self._lock.release()
+        else:
+            logger.warning("%r: a step still runs %g s after its search; it is restored when it ends", self.live, REST)
+
     def render(self, state: Mark) -> str:
         return state.text
+
+    # What a live environment may say of itself, as a pure one does. Where a state is asked for it is given the token.
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SAID and name not in OF_STATE:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found: Any = getattr(self.live, name)
+        if name not in OF_STATE:
+            return found
+        return lambda *given: found(*(one.token if isinstance(one, Mark) else one for one in given))
+
+    def dump(self, state: Mark) -> dict[str, Any]:
+        own = getattr(self.live, "dump", tagged.dump)
+        return {"token": own(state.token), "text": state.text}
+
+    def load(self, value: Any) -> Mark:
+        own = getattr(self.live, "load", tagged.load)
+        return Mark(own(value["token"]), str(value["text"]))
+
+
+def _lock_of(live: Any) -> threading.Lock:
+    """One for each environment, however many programs and copies of them step it."""
+    with _making:
+        lock = _locks.get(id(live))
+        if lock is None:
+            lock = _locks[id(live)] = threading.Lock()  # gone with the last one that steps it, and before its id is
+        return lock
+
+
+_making = threading.Lock()
+_locks: weakref.WeakValueDictionary[int, threading.Lock] = weakref.WeakValueDictionary()
 
 
 def environment_of(env: Any) -> Environment:

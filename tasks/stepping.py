@@ -92,6 +92,13 @@ def step(task: Task[S, A], state: S, action: A) -> Stepped | Illegal:
     return Stepped(new, key, terminal=terminal, unjudged=terminal and not checks_goal(task))
 
 
+def rest(task: Task[Any, Any]) -> None:
+    """The search is over: whatever the task steps is left as it was found. Most tasks step nothing."""
+    end = getattr(task, "rest", None)
+    if end is not None:
+        end()
+
+
 def solves(task: Task[S, Any], state: S) -> bool:
     """Does code prove this state a solution? By `is_goal`, or else by `check` of the answer it holds."""
     if task.has("is_goal"):
