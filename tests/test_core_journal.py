@@ -339,6 +339,69 @@ def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
     assert found == {Propose(i, k + 1) for i in range(8) for k in range(50)}
 
 
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
+def test_a_reply_is_written_by_the_thread_that_received_it(tmp_path: Path, driver: str) -> None:
+    """Before it is queued: a driver that is late keeps no reply off the disk."""
+    received: dict[int, int] = {}
+    written: dict[int, int] = {}
+
+    class Watched(Journal):
+        def write(self, ask: Ask, reply: Reply) -> None:
+            written[ask.id] = threading.get_ident()
+            super().write(ask, reply)
+
+    def prepare(ask: Ask, tree: Tree[Any, Any]) -> Any:
+        def call() -> Reply:
+            received[ask.id] = threading.get_ident()
+            return Reply(Proposed(tuple("abcd")) if isinstance(ask.request, Propose) else Rated((1.0,)))
+
+        async def later() -> Reply:
+            return call()
+
+        return later if driver == "asyncio" else call
+
+    def observe(event: Any) -> None:
+        if event.ask.id == 1:  # the driver is busy, while the other ratings come in
+            until = time.monotonic() + 30
+            while driver == "threads" and len(lines(tmp_path / "journal")) < 1 + 5 and time.monotonic() < until:
+                time.sleep(0.001)
+            counts.append(len(lines(tmp_path / "journal")) - 1)
+
+    counts: list[int] = []
+    running = Search(Beam(branching=4, max_depth=1), "", step=lambda state, action: Stepped(state + action))
+    journal = Watched(tmp_path / "journal", HEADER)
+    if driver == "asyncio":
+        asyncio.run(adrive(running, prepare, journal=journal, observe=observe))
+    else:
+        drive(running, prepare, journal=journal, observe=observe)
+    assert written == received
+    assert len(written) == 5
+    assert (threading.get_ident() in written.values()) == (driver == "asyncio")
+    assert counts == [5]
+
+
+def test_text_of_any_kind_comes_back(tmp_path: Path) -> None:
+    """NUL, lone surrogates, line ends of all kinds, a megabyte: each is one line of ASCII."""
+    actions = ("a\0b", "\ud800", "x\u2028y\x85\r\nz", "\x1b[2J", "e" * 10**6, '", "calls": [{', "\udcff\U0001f600")
+    path, asked = tmp_path / "journal", []
+
+    def answer(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        asked.append(request)
+        return Proposed(actions) if isinstance(request, Propose) else Rated((1.0,))
+
+    for _ in range(2):
+        running, journal = (
+            Search(Beam(branching=9, max_depth=1), "", step=lambda s, a: Stepped(a)),
+            Journal(path, HEADER),
+        )
+        run(running, answer, journal=journal)
+        journal.close()
+        assert tuple(node.state for node in running.tree)[1:] == actions
+    assert len(asked) == 8
+    assert len(path.read_bytes().split(b"\n")) == 1 + 8 + 1
+    assert path.read_bytes().isascii()
+
+
 # ---- what is read
 
 
@@ -423,15 +486,14 @@ def test_a_line_of_no_reply_is_an_error_that_names_it(tmp_path: Path, line: str,
 @given(st.data())
 def test_no_damage_is_read_as_another_run_or_crashes_it(tmp_path_factory: Any, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "journal"
-    journaled(path, Letters({"": "ab", "a": "c"}))
+    whole = shot(journaled(path, Letters({"": "ab", "a": "c"}, {"b": 9.0})))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+        at, size = data.draw(st.integers(0, len(content) - 1)), data.draw(st.integers(0, 9))
+        content[at : at + size] = data.draw(st.binary(max_size=9))
     path.write_bytes(content)
     with contextlib.suppress(JournalError):
-        journal = Journal(path, HEADER)
-        running = Search(Beam(max_depth=2), "", step=Letters({}).step)
-        assert run(running, Letters({"": "ab", "a": "c"}).answer, journal=journal).status != "running"
+        assert shot(journaled(path, Letters({"": "ab", "a": "c"}, {"b": 9.0}))) == whole
 
 
 def test_an_outcome_that_does_not_answer_is_neither_written_nor_read(tmp_path: Path) -> None:
