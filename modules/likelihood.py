@@ -24,12 +24,15 @@ _NO_LETTERS = re.compile(r"[^a-z]+")
 def gives_probabilities(lm: Any) -> bool:
     """Whether to ask `lm` for them: as it was told itself (`dspy.LM(..., logprobs=True)`), else as DSPy knows of it.
 
-    An engine of one's own says so with `supported_params = {"logprobs"}`. For a model that DSPy reaches by itself its
-    catalog is looked up, which it fetches once a process.
+    An engine of one's own may say so with `supported_params = {"logprobs"}`; one that says nothing is asked, and its
+    replies show it. For a model that DSPy reaches by itself its catalog is looked up, which it fetches once a process.
     """
     told = getattr(lm, "kwargs", {}).get("logprobs")
     if told is not None:
         return bool(told)
+    engine = getattr(lm, "engine", "")
+    if not isinstance(engine, str) and not hasattr(engine, "supported_params"):
+        return not is_reasoning_model(lm)
     try:
         return not is_reasoning_model(lm) and "logprobs" in lm.supported_params
     except dspy.LMError:  # of a model that nobody knows; whether it can be called, its first call tells
@@ -49,8 +52,7 @@ def wanted(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuses_probabilities(error: BaseException, config: Mapping[str, Any]) -> bool:
     """Whether a call failed for asking for them."""
-    wrong = isinstance(error, dspy.LMInvalidRequestError | dspy.LMUnsupportedFeatureError)
-    return wrong and "logprobs" in config and "logprobs" in str(error).lower()
+    return isinstance(error, dspy.LMError) and "logprobs" in config and "logprobs" in str(error).lower()
 
 
 def taken(prediction: dspy.Prediction) -> list[Any]:

@@ -17,6 +17,7 @@ from engines import Engine, lm, response
 from test_rap import GOAL, START, world
 from thoughtree import MCTS, RAP, Blocksworld
 from thoughtree.modules.likelihood import chance, gives_probabilities
+from thoughtree.modules.recording import RecordLM, ReplayLM
 from thoughtree.prompts import prompt_text, written
 from thoughtree.search.protocol import Rated, Unread
 
@@ -78,10 +79,11 @@ def test_what_is_no_probability_tells_nothing(logarithm: Any, likely: float) -> 
 
 
 def test_which_models_are_asked() -> None:
-    bare, told = Engine(world), Engine(world)
+    bare, told, not_able = Engine(world), Engine(world), Engine(world)
     told.supported_params = {"logprobs"}  # type: ignore[attr-defined]
-    assert [gives_probabilities(lm(engine)) for engine in (bare, told)] == [False, True]
-    assert gives_probabilities(lm(bare, logprobs=True))
+    not_able.supported_params = {"temperature"}  # type: ignore[attr-defined]
+    assert [gives_probabilities(lm(engine)) for engine in (bare, told, not_able)] == [True, True, False]
+    assert gives_probabilities(lm(not_able, logprobs=True))
     assert not gives_probabilities(lm(told, logprobs=False))
     assert not gives_probabilities(lm(told, model="openai/o3"))  # a reasoning model refuses them
 
@@ -169,7 +171,9 @@ def verdicts(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
 
 
 class Sampled(Engine):
-    """Of each step's verdicts the first is no, the others yes. It tells no probabilities."""
+    """Of each step's verdicts the first is no, the others yes. It tells no probabilities, and says so."""
+
+    supported_params: frozenset[str] = frozenset()
 
     def _reply(self, call: Any, n: int) -> Any:
         if "step_verdict" in call.kind:
@@ -192,11 +196,23 @@ def test_samples_elsewhere(concurrency: int, driver: str) -> None:
     assert not found.search.rating.adaptive
 
 
+class Silent(Sampled):
+    """It says nothing of what it can do."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "supported_params":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
 @each
-def test_a_model_that_is_asked_and_does_not_tell_is_sampled(concurrency: int, driver: str) -> None:
+@pytest.mark.parametrize(("kind", "settings"), [(Sampled, {"logprobs": True}), (Silent, {})])
+def test_a_model_that_is_asked_and_does_not_tell_is_sampled(
+    kind: Any, settings: Any, concurrency: int, driver: str
+) -> None:
     """The first reply is no waste: it is one of the samples."""
-    engine = Sampled(verdicts)
-    found = plan(engine, driver, samples=3, concurrency=concurrency, settings={"logprobs": True})
+    engine = kind(verdicts)
+    found = plan(engine, driver, samples=3, concurrency=concurrency, settings=settings)
     assert values(found) == pytest.approx(dict.fromkeys(LIKELY, 2 / 3))
     assert len(ratings(engine)) == 3 * CHILDREN
 
@@ -277,6 +293,18 @@ def test_probabilities_are_no_output_to_learn_from() -> None:
         plan(Telling(world), controller=MCTS(rollouts=1, branching=3))
     rated = [made for predictor, _, made in trace if "step_verdict" in predictor.signature.output_fields]
     assert [sorted(made.keys()) for made in rated] == [["step_reasoning", "step_verdict"]]
+
+
+@pytest.mark.parametrize("kind", [Telling, Silent])
+def test_a_recording_gives_the_same_values(kind: Any, tmp_path: Any) -> None:
+    """Whoever replays it asks as the recorded model was asked."""
+    program = RAP(task=Blocksworld(), controller=ONE, blend=0.0, samples=2, concurrency=1)
+    found = []
+    for model in (RecordLM(lm(kind(world if kind is Telling else verdicts)), tmp_path / "replies.jsonl"), None):
+        with dspy.context(lm=model or ReplayLM(tmp_path / "replies.jsonl")):
+            found.append(program(initial=START, goal=GOAL))
+    assert values(found[0]) == values(found[1])
+    assert found[0].search.spent.calls == found[1].search.spent.calls
 
 
 def test_a_journal_holds_what_settled_a_value() -> None:

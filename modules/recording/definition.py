@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ..calls.redaction import hide, secrets_of, telling
+from ..likelihood import gives_probabilities
 from .errors import RecordingError
 from .hidden import is_secret, without_secrets
 
@@ -36,7 +37,8 @@ def definition_of(lm: Any, settings: dict[str, Any]) -> dict[str, Any]:
         "use_developer_role": bool(getattr(lm, "use_developer_role", False)),
         "settings": settings,
         **{name: bool(getattr(lm, name)) for name in ABLE},
-        "supported_params": sorted(lm.supported_params),
+        # A ReplayLM asks for what the recorded one was asked for.
+        "supported_params": sorted({*lm.supported_params, *(["logprobs"] if gives_probabilities(lm) else ())}),
     }
 
 
