@@ -216,10 +216,12 @@ class Jobs(RoleJobs):
             task = self.task
             acall = (lambda: task.aobserve(state, action)) if task.has("astep") else None
             return Job(lambda: task.observe(state, action), acall, lambda made: made, task.calls)
-        if self.program.world is not None:
-            known = self.observed.get((self.task.key(state), self.task.show(action))) if self.observed else None
+        foreseen = self.program.world is not None or self.plan.transition == "replace"
+        if foreseen and self.observed:
+            known = self.observed.get((self.task.key(state), self.task.show(action)))
             if known is not None:
                 return Reply(landed(self.task, self.task.predicted(state, action, known.facts)), FREE, by_code=True)
+        if self.program.world is not None:
             return self._predicted(request, attempt, state, action)
         if self.plan.transition == "replace":
             return Reply(true_step(self.task, state, action), FREE, by_code=True)

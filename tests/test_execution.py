@@ -312,3 +312,27 @@ def test_a_plan_may_be_made_without_a_model() -> None:
         done = carried_out(program, Drops(drop=0.5), inputs=INPUTS)
     assert [step.action for step in done.steps] == [*PLAN, *PLAN[2:]]
     assert (done.reached, done.spent.calls) == (True, 0)
+
+
+class Heavy(BlocksworldEnvironment):
+    """Whatever is put down falls over, and stands on green: the task's own rules know nothing of it."""
+
+    def step(self, state: BlocksworldState, action: Any) -> Observed:
+        seen = super().step(state, action)
+        if "holding(red)" in state.facts and "ontable(red)" in seen.state.facts:
+            facts = frozenset(
+                {"on(red,green)", "ontable(green)", "ontable(blue)", "clear(red)", "clear(blue)", "handempty"}
+            )
+            return self.observed(BlocksworldState(facts, state.goal, seen.state.plan))
+        return seen
+
+
+def test_what_was_seen_overrules_the_tasks_own_step_too() -> None:
+    """Each time red is put down here, the task's rules are surprised; who knows what was seen is so once."""
+    program = RAP(task=Blocksworld(), propose="moves", transition="replace", concurrency=1)
+    with dspy.context(lm=lm(Engine(world))):
+        forgetful = carried_out(program, Heavy(), inputs=INPUTS, replans=4)
+        knowing = carried_out(program, Heavy(), inputs=INPUTS, replans=4, deterministic=True)
+    wrong = [[step.action for step in done.steps if not step.matched] for done in (forgetful, knowing)]
+    assert wrong[0].count("put down the red block") > 1
+    assert wrong[1] == ["put down the red block"]
