@@ -168,9 +168,14 @@ class Jobs(RoleJobs):
         return self._role(request, attempt, role, own_lm, fields, read=read, independent=independent)
 
     def _reflect(self, request: Reflect, attempt: int, tree: Tree[Any, Any]) -> Job:
-        role = self.program.reflect
-        fields = {**self.inputs, **role.render(view(tree, request.node, self.task))}
-        return self._role(request, attempt, role, self.program.reflect_lm, fields, read=role.read)
+        role, node = self.program.reflect, view(tree, request.node, self.task)
+        fields = {**self.inputs, **role.render(node)}
+
+        def read(given: Any) -> Outcome:
+            found: Outcome = role.read(given, node.path)
+            return found
+
+        return self._role(request, attempt, role, self.program.reflect_lm, fields, read=read)
 
     def _answer(self, request: Answer, attempt: int, tree: Tree[Any, Any]) -> Job:
         role, finisher = self.program.answer, self.finisher

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import dspy
@@ -13,14 +15,18 @@ from . import reader as reading
 from .compose import compose
 from .predictor import Predict
 from .shown import NodeView
-from .trajectory import feedback_text, trajectory
+from .trajectory import alike_by, feedback_text, trajectory
 
-LEAST_WORDS = 3
+LEAST_WORDS = 3  # outside of code
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Reflect(dspy.Module):
-    """One LM call about a failed attempt. A reply that is a bare answer is no lesson, and is not kept."""
+    """One LM call about a failed attempt.
+
+    A reply that is a bare answer is no lesson, and is not kept: a value, a program, or what was tried already.
+    """
 
     def __init__(self, user: type[dspy.Signature], *, notes: str | None = None) -> None:
         super().__init__()
@@ -29,12 +35,28 @@ class Reflect(dspy.Module):
     def render(self, node: NodeView) -> dict[str, Any]:
         return {"search_path": trajectory(node.trajectory), "attempt_feedback": feedback_text(node.observation)}
 
-    def read(self, prediction: dspy.Prediction) -> Outcome:
-        lesson = reading.clean(prediction.attempt_lesson or "").strip()
-        return Reflected(lesson) if len(_WORD.findall(lesson)) >= LEAST_WORDS else Unread(lesson)
+    def read(self, prediction: dspy.Prediction, tried: Sequence[str] = ()) -> Outcome:
+        """tried: the actions of the attempt, as text."""
+        said = str(prediction.attempt_lesson or "")
+        lesson = reading.clean(said).strip()
+        return Unread(lesson) if _is_bare(said, lesson, tried) else Reflected(lesson)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self.predict(**inputs)
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         return await self.predict.acall(**inputs)
+
+
+def _is_bare(said: str, lesson: str, tried: Sequence[str]) -> bool:
+    """Is it an answer, and nothing about one?"""
+    if len(_WORD.findall(_FENCED.sub("", said))) < LEAST_WORDS:
+        return True
+    return alike_by(lesson) in map(alike_by, tried) or _is_program(lesson)
+
+
+def _is_program(text: str) -> bool:
+    try:
+        return bool(ast.parse(text).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False

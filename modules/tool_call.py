@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..search.protocol import Illegal
+from ..tasks.turns import first_action
 from . import reader as reading
 
 LONGEST = 100_000  # characters of one call
@@ -54,7 +55,19 @@ def read_call(text: str, names_of: Callable[[str], Sequence[str] | None]) -> Too
     thought, said = "", text
     if split := THOUGHT.fullmatch(text):
         thought, said = split[1], split[2]
-    said = LABEL.sub("", reading.code(said).strip().strip("`"), count=1).strip()
+    if len(said) > 2 * LONGEST:
+        return Illegal(f"a call of more than {LONGEST:,} characters")
+    whole = LABEL.sub("", reading.code(said).strip().strip("`"), count=1).strip()
+    call = _read(whole, thought, names_of)
+    if isinstance(call, ToolCall):
+        return call
+    # It may go on by itself: with what the call gave, as it imagines, and further calls.
+    first = reading.code(first_action(said, anywhere=True)).strip().strip("`").strip()
+    shorter = _read(first, thought, names_of) if first != whole else call
+    return shorter if isinstance(shorter, ToolCall) else call
+
+
+def _read(said: str, thought: str, names_of: Callable[[str], Sequence[str] | None]) -> ToolCall | Illegal:
     if len(said) > LONGEST:
         return Illegal(f"a call of more than {LONGEST:,} characters")
     try:

@@ -9,6 +9,7 @@ from ..search.environment import Environment, EnvironmentFault, Observed
 from ..search.protocol import Failed, Illegal, Stepped
 from . import tagged
 from .task import Task
+from .turns import first_action
 
 ANY_FORMAT = "one action, in the words that the task uses"
 
@@ -54,7 +55,7 @@ class EnvironmentTask(Task[Any, Any]):
         own = getattr(self.env, "parse", None)
         if own is not None:
             return own(text, state)
-        return text.strip() or Illegal("empty action")
+        return first_action(text) or Illegal("empty action")
 
     def render(self, state: Any) -> str:
         own = getattr(self.env, "render", None)
