@@ -68,7 +68,8 @@ class SearchResult(Generic[S, A]):
     def of(cls, search: Search[S, A]) -> SearchResult[S, A]:
         """The state of `search` as it is now."""
         best, closed = search.best(), search.closed
-        checked = search.foreseen + search.unforeseen
+        account = search.account
+        checked = account.foreseen + account.unforeseen
         closing = closed if isinstance(closed, Answered) else None
         dump = getattr(search.controller, "dump", None)
         return cls(
@@ -78,17 +79,17 @@ class SearchResult(Generic[S, A]):
             tree=search.tree,
             spent=search.spent.usage(),
             spent_by={role: tally.usage() for role, tally in search.by_role.items() if tally.calls or tally.seconds},
-            unread={role: count for role, count in search.unread.items() if count},
-            failed=search.failed,
-            errors=dict(search.errors),
-            clamped=search.clamped,
+            unread={role: count for role, count in account.unread.items() if count},
+            failed=account.failed,
+            errors=dict(account.errors),
+            clamped=account.clamped,
             rating=search.rating,
             controller=dump() if dump is not None else {"kind": type(search.controller).__name__},
             answer=closing.fields if closing is not None else best.answer,
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
             unclosed=search.unclosed,
-            predicted={"right": search.foreseen, "wrong": search.unforeseen} if checked else {},
+            predicted={"right": account.foreseen, "wrong": account.unforeseen} if checked else {},
         )
 
     @property

@@ -1,57 +1,30 @@
-"""The state machine. Everything that decides what a search does next is in this file.
+"""The state machine: what a reply leads to, what is asked next, and how it ends.
 
 `Search` is advanced only by `tell`, and `ask` drains what it wants done. Its state is a function of
 (controller, root, seed, replies told so far): no clock, no thread, no LM. A batch's outcomes are applied in
 the batch's order once all are told, so with one routine at a time, and no ceiling met, the tree does not
-depend on the order of the replies.
+depend on the order of the replies. It runs the controller's `Routines`, asks `Requests`, and keeps an `Account`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Generic
 
-from .batch import Batch, Item, at_most, backoff, samples
-from .budget import Budget, Ceilings, Ended, SearchStatus, Tally
+from .account import Account
+from .batch import Batch, Item, at_most
+from .budget import Budget, Ceilings, Ended, SearchStatus
 from .controller import Controller, Logged, Routine
+from .ending import MAY_CLOSE, is_all_failures, why_over, worth
 from .grow import CodeStep, Grower, ParseAction, describe
-from .protocol import (
-    FREE,
-    ONE_CALL,
-    Answer,
-    Answered,
-    Ask,
-    Failed,
-    Illegal,
-    Outcome,
-    Propose,
-    Proposed,
-    Rate,
-    Rated,
-    Reflect,
-    Refused,
-    Request,
-    Stepped,
-    Unread,
-    Usage,
-)
+from .protocol import ONE_CALL, Answer, Ask, Failed, Outcome, Propose, Proposed, Refused, Request, Unread, Usage
 from .rating import Rating
+from .requests import Requests
 from .result import SearchResult
-from .roles import ROLES, ProtocolError, check_answer
-from .tree import DUPLICATE, FAILED, SOLVED, UNJUDGED, A, Node, S, Tree
-
-# The ends after which there is still a call to give: a purse, a clock or a person did not say stop.
-MAY_CLOSE = (
-    Ended.GOAL,
-    Ended.SEARCHED_OUT,
-    Ended.ROLLOUTS,
-    Ended.PATIENCE,
-    Ended.EXPANSIONS,
-    Ended.CALLS,
-    Ended.NODES,
-)
+from .roles import check_answer
+from .routines import Routines
+from .tree import SOLVED, A, Node, S, Tree
 
 
 class Search(Generic[S, A]):
@@ -100,42 +73,30 @@ class Search(Generic[S, A]):
         self.controller, self.rating, self.budget = controller, rating, budget
         self.status: SearchStatus = SearchStatus.RUNNING
         self.ended: Ended | None = None
-        self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
-        self.unread = dict.fromkeys(ROLES.values(), 0)
-        self.failed = self.told = self.clamped = 0
-        self.foreseen = self.unforeseen = 0  # steps that a world model predicted, and others that it was asked about
-        self.errors: dict[str, int] = {}  # text -> times, in order of appearance
+        self.account = Account()
+        self.spent, self.by_role = self.account.spent, self.account.by_role
         self.closed: Outcome | None = None  # what the closing call gave
         self._asked_to_close = False
         self._eager = controller.stop == "first"
-        self._calls: dict[type[Request] | str, int] = dict.fromkeys(ROLES, 1) | {"cheap": 1} | dict(calls or {})
-        self._sampled, self._reflects = sampled, reflect
-        self._retries, self._transient = dict(retries or {}), transient
-        self._ceilings = Ceilings(budget)
         self._closing = closing
-        self._held = self._calls[Answer] if closing is not None else 0
-        if budget.calls is not None and self._held >= budget.calls:
-            raise ValueError(
-                f"Budget(calls={budget.calls}): the closing call takes {self._held} of them, which leaves none "
-                f"to search with; give at least {self._held + 1}, or an answer that needs no call"
-            )
-        self._grower: Grower[S, A] = Grower(
-            self.tree, rating, parse, step, controller.dedupe, root_key, self._ceilings.nodes, describe
+        ceilings = Ceilings(budget)
+        self._requests = Requests(
+            ceilings,
+            self.spent,
+            calls,
+            retries,
+            transient,
+            sampled=sampled,
+            reflects=reflect,
+            closes=closing is not None,
         )
-        self._fresh = controller.routines(self.tree, rating, Random(seed))
-        if first:
-            self._fresh = self._after_direct_answer(self._fresh, most)
-            most = 1
-        self._at_once = most
-        self._live: list[Routine] = []
+        self._check_that_something_is_left()
+        self._grower: Grower[S, A] = Grower(
+            self.tree, rating, parse, step, controller.dedupe, root_key, ceilings.nodes, describe
+        )
+        self._routines = Routines(controller.routines(self.tree, rating, Random(seed)), most, first)
         self._batches: dict[Batch, None] = {}  # issued, not yet applied in full
-        self._outbox: deque[Ask] = deque()
-        self._open: dict[int, Item] = {}  # issued, not yet told
-        self._shared: dict[Request, Item] = {}  # issued, not yet applied: identical requests share one
-        self._reserved = self._next_id = 0
-        self._refused: Ended | None = None  # the ceiling that refused a request: nothing new starts
-        self._short: Ended | None = None  # the ceiling that refused a retry: nothing new that costs a call starts
-        self._purse = False  # it was a ceiling outside this search
+        self._purse = False  # a ceiling outside this search refused a request
         if solved:
             self.tree.root.status, self._grower.solution = SOLVED, self.tree.root
             self._end(Ended.GOAL)
@@ -143,80 +104,75 @@ class Search(Generic[S, A]):
         self._fill()
         self._check_that_it_starts()
 
+    def _check_that_something_is_left(self) -> None:
+        calls, held = self.budget.calls, self._requests.held
+        if calls is not None and held >= calls:
+            raise ValueError(
+                f"Budget(calls={calls}): the closing call takes {held} of them, which leaves none "
+                f"to search with; give at least {held + 1}, or an answer that needs no call"
+            )
+
     def _check_that_it_starts(self) -> None:
-        if self._refused is Ended.CALLS and not self._next_id:
-            held = f", and {self._held} are held back for the closing call" if self._held else ""
+        requests = self._requests
+        if requests.refused is Ended.CALLS and not requests.asked:
+            held = f", and {requests.held} are held back for the closing call" if requests.held else ""
             raise ValueError(
                 f"Budget(calls={self.budget.calls}): too few for the first request (a proposal takes "
-                f"{self._calls[Propose]}{held}); raise calls"
+                f"{requests.calls[Propose]}{held}); raise calls"
             )
 
     # ---- the protocol
 
     def ask(self) -> list[Ask]:
-        """Requests not yet handed out. Draining the outbox never changes the search."""
-        if not self._outbox:
-            return []
-        asks = [ask for ask in self._outbox if ask.id in self._open]  # a replay may have told some
-        self._outbox.clear()
-        return asks
+        """Requests not yet handed out. Draining them never changes the search."""
+        return self._requests.drain()
 
     def tell(self, id: int, outcome: Outcome, usage: Usage = ONE_CALL) -> None:
-        """Apply one reply; the tree and the outbox are up to date when this returns.
+        """Apply one reply; the tree and what is asked are up to date when this returns.
 
         Raises ProtocolError for an id that is not open, and for an outcome that does not answer the request.
         """
-        item = self._open.get(id)
-        if item is None:
-            raise ProtocolError(f"reply {id} answers no open request")
+        item = self._requests.of(id)
         request = item.request
         check_answer(request, outcome)
         kind = type(request)
-        del self._open[id]
-        self._reserved -= self.price(request)
+        self._requests.told(id, item)
         if type(outcome) is Refused:
             self._refuse(outcome)
             return
-        if usage is not FREE:
-            self.spent.add(usage)
-            self.by_role[ROLES[kind]].add(usage)
+        self.account.pay(kind, usage)
         if (batches := item.batches) and (log := batches[0].log) is not None:
             log.count(kind, usage.calls)
-        self.told += 1
+        closing = self.status is SearchStatus.CLOSING and kind is Answer
         if type(outcome) is Unread or type(outcome) is Failed:
-            self._count(kind, outcome)
-            if self._again(item, kind, outcome):
+            self.account.count_fault(kind, outcome)
+            if (closing or self.status is SearchStatus.RUNNING) and self._requests.again(item, outcome):
                 return
-        if self.status is SearchStatus.CLOSING and kind is Answer:
-            self._close(outcome)
-            return
-        if self.status is not SearchStatus.RUNNING:
-            return  # late: paid for and counted, and changes nothing
-        if type(outcome) is Failed and outcome.fatal:
+        if closing:
+            self.closed = outcome
+            self._settle_status()
+        elif self.status is not SearchStatus.RUNNING:
+            pass  # late: paid for and counted, and changes nothing
+        elif type(outcome) is Failed and outcome.fatal:
             self._end(Ended.ERROR)
-            return
-        if type(outcome) is Rated and outcome.clamped:
-            self.clamped += outcome.clamped
-        if (type(outcome) is Stepped or type(outcome) is Illegal) and outcome.foreseen is not None:
-            self.foreseen += outcome.foreseen
-            self.unforeseen += not outcome.foreseen
-        if type(outcome) is Proposed:
-            outcome = at_most(outcome, request.n)  # type: ignore[union-attr]
-        item.outcome = outcome
-        if type(outcome) is Proposed:
-            item.landings = self._grower.landings(request.node, outcome.actions)  # type: ignore[union-attr]
-            for _, landing in item.landings or ():
-                if type(landing) is Failed:
-                    self._count(kind, landing)
-        self._settle(item)
+        else:
+            self._take(item, outcome)
 
     def stop(self, why: Ended = Ended.STOPPED) -> None:
         """End the search. Replies to requests already handed out may still be told."""
         if self.status is SearchStatus.RUNNING:
             self._end(why)
         elif self.status is SearchStatus.CLOSING:
-            self._outbox.clear()
+            self._requests.drop()
             self._settle_status()
+
+    def ceiling(self, request: Request) -> Ended | None:
+        """The ceiling reached since `request` was asked: its call may not start, and is told Refused."""
+        return self._requests.ceiling(request)
+
+    def price(self, request: Request) -> int:
+        """The LM calls that `request` reserves; 0: code or an environment answers it."""
+        return self._requests.price(request)
 
     @property
     def done(self) -> bool:
@@ -226,7 +182,7 @@ class Search(Generic[S, A]):
     @property
     def short(self) -> bool:
         """A ceiling has refused a request or a retry: with a larger budget, it may have gone another way from here."""
-        return self._refused is not None or self._short is not None
+        return self._requests.refused is not None or self._requests.short is not None
 
     def best(self) -> Node[S, A]:
         """The solution, else what the model calls final, else the controller's choice, else a direct answer."""
@@ -248,14 +204,22 @@ class Search(Generic[S, A]):
             return "its reply could not be read"
         return "no reply came before the end" if self._asked_to_close and self.done and self.closed is None else None
 
-    # ---- what a reply leads to
+    @property
+    def told(self) -> int:
+        """Replies so far."""
+        return self.account.told
 
-    def _count(self, kind: type[Request], outcome: Unread | Failed) -> None:
-        if isinstance(outcome, Unread):
-            self.unread[ROLES[kind]] += 1
-        else:
-            self.failed += 1
-            self.errors[outcome.error] = self.errors.get(outcome.error, 0) + 1
+    @property
+    def failed(self) -> int:
+        """Calls, and steps of the task's own code, that raised."""
+        return self.account.failed
+
+    @property
+    def unread(self) -> dict[str, int]:
+        """By role, replies that could not be read."""
+        return self.account.unread
+
+    # ---- what a reply leads to
 
     def _refuse(self, outcome: Refused) -> None:
         """A purse outside did not let the call start: what is in flight finishes, then the search ends."""
@@ -263,28 +227,20 @@ class Search(Generic[S, A]):
             self._settle_status()
         elif self.status is SearchStatus.RUNNING:
             self._purse = True
-            self._refused = self._refused or Ended(outcome.why)
+            self._requests.refused = self._requests.refused or Ended(outcome.why)
             self._fill()
 
-    def _again(self, item: Item, kind: type[Request], outcome: Unread | Failed) -> bool:
-        """Re-ask, if this kind may be re-asked once more and the budget allows."""
-        if isinstance(outcome, Failed):
-            most = self._transient if outcome.transient and not outcome.fatal else 0
-        else:
-            most = self._retries.get(kind, 0)
-        closing = self.status is SearchStatus.CLOSING and kind is Answer
-        if item.attempt >= most or not (closing or self.status is SearchStatus.RUNNING):
-            return False
-        if why := self._refused or self._over(item.request):
-            # With a larger budget this retry is made, and what follows may differ: so nothing paid follows here. Then
-            # every recorded reply is about the nodes that it names, whatever the budget of the run that resumes.
-            self._short = self._short or why
-            return False
-        item.attempt += 1
-        self._hand_out(item, backoff(outcome, item.attempt) if isinstance(outcome, Failed) else 0.0)
-        return True
-
-    def _settle(self, item: Item) -> None:
+    def _take(self, item: Item, outcome: Outcome) -> None:
+        """The outcome of a request; with the last one of a batch its routine goes on."""
+        self.account.count(outcome)
+        request = item.request
+        if type(outcome) is Proposed:
+            outcome = at_most(outcome, request.n)  # type: ignore[union-attr]
+            item.landings = self._grower.landings(request.node, outcome.actions)  # type: ignore[union-attr]
+            for _, landing in item.landings or ():
+                if type(landing) is Failed:
+                    self.account.count_fault(Propose, landing)
+        item.outcome = outcome
         if self._eager and item.ends():  # a goal does not wait for the rest of its batch
             for batch in item.batches:
                 self._apply(batch)
@@ -301,14 +257,47 @@ class Search(Generic[S, A]):
         grower = self._grower
         for item in batch.items:
             if item.outcome is not None and not item.applied and grower.solution is None and grower.claim is None:
-                item.applied = True
-                del self._shared[item.request]
+                self._requests.applied(item)
                 grower.apply(item.request, item.outcome, item.landings)
         if self.status is SearchStatus.RUNNING:
             if grower.solution is not None or grower.claim is not None:
                 self._end(Ended.GOAL)
             elif grower.full:
                 self._end(Ended.NODES)
+
+    # ---- what it asks next
+
+    def _fill(self) -> None:
+        """Begin as many routines as may run; end the search where none is left, or a ceiling lets none go on."""
+        routines, requests = self._routines, self._requests
+        while self.status is SearchStatus.RUNNING:
+            if requests.refused and not requests.open:
+                return self._end(requests.refused)
+            if requests.refused or routines.are_full:
+                return None
+            routine = routines.begin()
+            if routine is None:
+                if not routines.live:
+                    self._end(why_over(self.controller, self.tree))
+                return None
+            self._resume(routine)
+        return None
+
+    def _resume(self, routine: Routine) -> None:
+        """Run `routine` up to its next batch, and issue that batch as far as the budget goes."""
+        while self.status is SearchStatus.RUNNING:
+            requests = self._routines.advance(routine)
+            if requests is None:
+                if self._routines.ended is not None:
+                    self._end(self._routines.ended)
+                return
+            batch = Batch(routine, requests.log if type(requests) is Logged else None)
+            self._batches[batch] = None
+            self._requests.issue(batch, requests)
+            if batch.missing:
+                return
+            del self._batches[batch]  # another routine had asked all of it, and was told: nothing to wait for
+            self._apply(batch)
 
     # ---- how it ends
 
@@ -317,151 +306,28 @@ class Search(Generic[S, A]):
         for batch in list(self._batches):
             self._apply(batch)  # what was told is paid for: it counts, though its batch stays incomplete
         self._batches.clear()
-        self._outbox.clear()
-        for routine in self._live:
-            routine.close()
-        self._live.clear()
+        self._requests.drop()
+        self._routines.close()
         if self._grower.solution is not None or self._grower.claim is not None:
             self.ended = Ended.GOAL  # its batch was told as far as the budget went
-        elif why in (Ended.SEARCHED_OUT, Ended.ROLLOUTS) and self._nothing_but_failures():
+        elif is_all_failures(why, self.account, self.best(), self.tree):
             self.ended = Ended.ERROR
         if not self._hand_out_closing(why):
             self._settle_status()
 
-    def _nothing_but_failures(self) -> bool:
-        """Whether failed calls are why there is nothing to give back: that is no low score."""
-        if not self.failed or self.best().id:
-            return False
-        return self.failed >= self.told or all(
-            node.status in (FAILED, DUPLICATE) for node in self.tree if not node.children
-        )
-
     def _hand_out_closing(self, why: Ended) -> bool:
         if self._closing is None or why not in MAY_CLOSE or self._purse:
             return False
-        best = self.best()
+        best, requests = self.best(), self._requests
         if not (best.id or best is self._grower.solution) or best.answer is not None or not self._closing(best):
             return False
-        self._held, self._short = 0, None
+        requests.held, requests.short = 0, None
         request = Answer(best.id)
-        if self._over(request):
+        if requests.over(request):
             return False
         self._asked_to_close = True
-        self._hand_out(Item(request, []))
+        requests.hand_out(Item(request, []))
         return True
 
-    def _close(self, outcome: Outcome) -> None:
-        self.closed = outcome
-        self._settle_status()
-
     def _settle_status(self) -> None:
-        """What the answer is worth, now that nothing more will be asked."""
-        verified = isinstance(self.closed, Answered) and self.closed.verified
-        if self._grower.solution is not None or verified:
-            self.status = SearchStatus.SOLVED
-        elif self.ended is Ended.ERROR or not self.best().id or self._must_verify():
-            self.status = SearchStatus.FAILED
-        else:
-            self.status = SearchStatus.UNVERIFIED
-
-    def _must_verify(self) -> bool:
-        """Whether an unverified answer is worth nothing here.
-
-        A claim that nobody can check, or a finished state that nobody can judge, is another thing.
-        """
-        nobody_can = self._grower.claim is not None or self.best().reason is UNJUDGED
-        return self.controller.must_verify and not nobody_can
-
-    # ---- what it asks next
-
-    def _fill(self) -> None:
-        while self.status is SearchStatus.RUNNING:
-            if self._refused and not self._open:
-                return self._end(self._refused)
-            if self._refused or len(self._live) >= self._at_once:
-                return None
-            routine = next(self._fresh, None)
-            if routine is None:
-                if not self._live:
-                    self._end(self._why_over())
-                return None
-            self._live.append(routine)
-            self._resume(routine)
-        return None
-
-    def _why_over(self) -> Ended:
-        """Why no routine follows: the controller may know better than that nothing is left."""
-        say = getattr(self.controller, "why_over", None)
-        return Ended.SEARCHED_OUT if say is None else say(self.tree)
-
-    def _after_direct_answer(self, routines: Iterator[Routine], at_once: int) -> Iterator[Routine]:
-        """One direct answer first, alone; where code accepts it the search ends there, at one call."""
-
-        def answer() -> Routine:
-            yield [Answer(0)]
-            return None
-
-        yield answer()
-        self._at_once = at_once
-        yield from routines
-
-    def _resume(self, routine: Routine) -> None:
-        """Run `routine` up to its next non-empty batch, and issue that batch as far as the budget goes."""
-        if self.status is not SearchStatus.RUNNING:
-            return
-        while True:
-            try:
-                while not (requests := next(routine)):
-                    pass
-            except StopIteration as finished:
-                self._live.remove(routine)
-                if finished.value is not None:
-                    self._end(finished.value)
-                return
-            batch = self._issue(routine, requests)
-            if batch.missing:
-                return
-            del self._batches[batch]  # another routine had asked all of it, and was told: nothing to wait for
-            self._apply(batch)
-            if self.status is not SearchStatus.RUNNING:
-                return
-
-    def _issue(self, routine: Routine, requests: Sequence[Request]) -> Batch:
-        batch = Batch(routine, requests.log if type(requests) is Logged else None)
-        self._batches[batch] = None
-        if not self._reflects:
-            requests = [request for request in requests if type(request) is not Reflect]
-        for request in samples(requests) if self._sampled else requests:
-            item = self._shared.get(request)
-            if item is None:
-                self._refused = self._refused or self._over(request)
-                if self._refused:
-                    batch.missing = 1  # never complete: the routine is closed when the last reply is in
-                    break
-                item = self._shared[request] = Item(request, [batch])
-                self._hand_out(item)
-            else:
-                item.batches.append(batch)
-            batch.items.append(item)
-        batch.missing += sum(item.outcome is None for item in batch.items)
-        return batch
-
-    def ceiling(self, request: Request) -> Ended | None:
-        """The ceiling reached since `request` was asked: its call may not start, and is told Refused."""
-        return self._ceilings.met(self.spent, 0, 0) if self.price(request) else None
-
-    def price(self, request: Request) -> int:
-        """The LM calls that `request` reserves; 0: code or an environment answers it."""
-        if type(request) is Rate and request.rater == "cheap":
-            return self._calls["cheap"]
-        return self._calls[type(request)]
-
-    def _over(self, request: Request) -> Ended | None:
-        calls = self.price(request)
-        return self._short or self._ceilings.met(self.spent, self._reserved + self._held, calls) if calls else None
-
-    def _hand_out(self, item: Item, delay: float = 0.0) -> None:
-        self._open[self._next_id] = item
-        self._reserved += self.price(item.request)
-        self._outbox.append(Ask(self._next_id, item.request, item.attempt, delay))
-        self._next_id += 1
+        self.status = worth(self._grower, self.closed, self.ended, self.best(), self.controller)

@@ -118,17 +118,20 @@ def test_a_rollout_takes_the_best_free_place_rather_than_wait_for_a_better_one(e
 
 
 def test_a_free_place_next_to_the_best_is_found_below_and_above_what_is_taken() -> None:
-    """0.9 has the children 0.8 and 0.7, and 0.1 is free: greedy rollouts go there in this order, then all waits."""
+    """0.9 has the children 0.8 and 0.7, and 0.1 is free: greedy rollouts go there in this order, then one waits."""
     values = {(0,): 0.9, (1,): 0.1, (0, 0): 0.8, (0, 1): 0.7}
-    s = Search(MCTS(rollouts=9, at_once=1, exploration=0.0), (), rating=UNIT)
+    s = Search(MCTS(rollouts=9, at_once=3, exploration=0.0), (), rating=UNIT)
     answer = counting(lambda state: values[state])
-    for _ in range(6):  # the root, and the better child of it
+    for _ in range(3):  # the root
         for ask in s.ask():
             s.tell(ask.id, answer(ask.request, s.tree))
-    assert [ask.request for ask in s.ask()] == [Propose(3, 2)]
-    s._at_once = 4
-    s._fill()
-    assert [ask.request for ask in s.ask()] == [Propose(4, 2), Propose(2, 2)]
+    (best, other) = s.ask()
+    assert [best.request, other.request] == [Propose(1, 2), Propose(2, 2)]
+    s.tell(best.id, answer(best.request, s.tree))
+    for _ in range(2):  # its steps and ratings
+        for ask in s.ask():
+            s.tell(ask.id, answer(ask.request, s.tree))
+    assert [ask.request for ask in s.ask()] == [Propose(3, 2), Propose(4, 2)]
 
 
 def test_many_rollouts_in_flight_wait_for_the_root_and_ask_it_once() -> None:

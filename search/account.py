@@ -1,0 +1,43 @@
+"""What a search was told: what the replies cost, and how many of each kind went wrong."""
+
+from __future__ import annotations
+
+from .budget import Tally
+from .protocol import FREE, Failed, Illegal, Outcome, Rated, Request, Stepped, Unread, Usage
+from .roles import ROLES
+
+
+class Account:
+    """spent: in all, and by role. told: replies. unread: by role, those that came and could not be read. failed: calls,
+    and steps of the task's own code, that raised; errors: their texts, in order of appearance, with how often.
+    clamped: ratings off their scale. foreseen, unforeseen: steps that a world model predicted, and others that it was
+    asked about.
+    """
+
+    def __init__(self) -> None:
+        self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
+        self.unread = dict.fromkeys(ROLES.values(), 0)
+        self.told = self.failed = self.clamped = self.foreseen = self.unforeseen = 0
+        self.errors: dict[str, int] = {}
+
+    def pay(self, kind: type[Request], usage: Usage) -> None:
+        """A reply was told, whatever it says."""
+        self.told += 1
+        if usage is not FREE:
+            self.spent.add(usage)
+            self.by_role[ROLES[kind]].add(usage)
+
+    def count_fault(self, kind: type[Request], outcome: Unread | Failed) -> None:
+        if isinstance(outcome, Unread):
+            self.unread[ROLES[kind]] += 1
+        else:
+            self.failed += 1
+            self.errors[outcome.error] = self.errors.get(outcome.error, 0) + 1
+
+    def count(self, outcome: Outcome) -> None:
+        """What a reply says that the search still goes by."""
+        if type(outcome) is Rated:
+            self.clamped += outcome.clamped
+        elif (type(outcome) is Stepped or type(outcome) is Illegal) and outcome.foreseen is not None:
+            self.foreseen += outcome.foreseen
+            self.unforeseen += not outcome.foreseen
