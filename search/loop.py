@@ -19,6 +19,7 @@ from .stopping import Stop
 from .tree import A, S, Tree
 
 AsyncCall: TypeAlias = Callable[[], Awaitable[Reply]]
+TURN = 100  # replies of a journal that are told again (some milliseconds) before others on the loop get a turn
 GRACE = 0.3  # seconds that a cancelled call has to end in; after that it is left to its loop
 
 
@@ -146,6 +147,9 @@ async def adrive(
 
     stop.wakes(wake)
     try:
+        for number, _ in enumerate(pump.resume(), 1):
+            if not number % TURN:
+                await asyncio.sleep(0)
         while not search.done:
             now = time.monotonic()
             if (why := stop.due(now, deadline)) is not None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from .budget import SearchStatus
-from .codec import Recorded
 from .grow import describe
-from .journal import Journal, JournalError
+from .journal import Journal
 from .marks import Marks
-from .protocol import FREE, Answer, Ask, Failed, Refused, Reply, Request
+from .protocol import FREE, Ask, Failed, Refused, Reply, Request
+from .replay import replay
 from .search import Search
 from .tree import A, S, Tree
 
@@ -54,8 +54,14 @@ class Pump(Generic[S, A, C]):
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
-        if journal is not None:
-            self._replay(journal)
+        self._journal = journal
+
+    def resume(self) -> Iterator[None]:
+        """Tell again what a journal holds, a reply a step. To be done before all else."""
+        if self._journal is not None:
+            tell = self.tell
+            self._waiting.extend((yield from replay(self._journal, self.search, self._asks, self._told_again, tell)))
+            self._closing = self.search.status is not SearchStatus.RUNNING
 
     def next(self, now: float, free: Callable[[Request], bool] = lambda request: True) -> tuple[Ask, Reply | C] | None:
         """The next call to start, or the reply of code that needs none. None: none may start yet.
@@ -110,62 +116,11 @@ class Pump(Generic[S, A, C]):
                 ask.about = self._marks.of(ask.request)
         return asks
 
-    def _replay(self, journal: Journal) -> None:
-        """Tell the recorded replies again, in their order; what is left of the asks is the world's."""
-        search = self.search
-        asked: dict[tuple[Request, int], Ask] = {}
-        late: dict[tuple[Request, int], Ask] = {}  # in flight as the search ended: told if it was, and never started
-        for line in journal.recorded():
-            if not self._closing and search.status is not SearchStatus.RUNNING:
-                self._closing = True
-                late, asked = asked, {}
-            for new in self._asks():
-                asked[new.request, new.attempt] = new
-            key = line.request, line.attempt
-            in_time = key in asked
-            if (ask := asked.pop(key, None) or late.pop(key, None)) is None:
-                if search.status is SearchStatus.RUNNING and not search.short and _paid(line):
-                    raise _other_run(journal, line.request, "this run does not ask for it")
-                continue  # the closing call of a run that a smaller budget ended, or what this one's does not cover
-            if line.about is not None and line.about != ask.about:
-                if _paid(line):
-                    raise _other_run(journal, line.request, "it is about another node than here")
-                made = None  # of a run that a smaller budget ended: what costs nothing went on from there
-            else:
-                made = self._made(ask, line)
-            if made is not None:
-                self.tell(ask, made)
-            elif in_time:
-                asked[key] = ask
-        if not self._closing and search.status is not SearchStatus.RUNNING:
-            asked, self._closing = {}, True
-        asked.update({(ask.request, ask.attempt): ask for ask in self._asks()})
-        self._waiting.extend(sorted(asked.values(), key=lambda ask: ask.id))
-
-    def _made(self, ask: Ask, line: Recorded) -> Reply | None:
-        """The reply that a line of the journal gives; None: none, and the ask is open again."""
-        if line.reply is None:
+    def _told_again(self, ask: Ask, reply: Reply | None) -> Reply | None:
+        """The reply to tell, given the journal's; None: code answered it then, and does not now."""
+        if reply is None:
             made = self._make(ask)
-            return made if isinstance(made, Reply) else None  # code answered it then, and does not now
-        if _ended_it(line.reply):
-            return None  # it may get through by now
+            return made if isinstance(made, Reply) else None
         if self._recall is not None:
-            self._recall(ask, line.reply)
-        return line.reply
-
-
-def _ended_it(reply: Reply) -> bool:
-    """Whether this reply ended its run for a wrong key or an empty account: mended by now, or why resume?"""
-    return isinstance(reply.outcome, Failed) and reply.outcome.fatal
-
-
-def _paid(line: Recorded) -> bool:
-    """Whether this reply was paid for, and to a request that does not hang on the budget, as a closing call does."""
-    return line.reply is not None and line.reply.usage.calls > 0 and not isinstance(line.request, Answer)
-
-
-def _other_run(journal: Journal, request: Request, why: str) -> JournalError:
-    return JournalError(
-        f"journal {journal.path}: its reply to {request!r} is another run's ({why}); the task, or a function that was "
-        "given, does not do now what it did then: give this run a journal of its own"
-    )
+            self._recall(ask, reply)
+        return reply

@@ -41,6 +41,8 @@ def run(
             return Reply(Failed(describe(error)), usage)
 
     pump: Pump[S, A, Reply] = Pump(search, prepare, journal, observe)
+    for _ in pump.resume():
+        pass
     while not search.done and (job := pump.next(inf)) is not None:
         if journal is not None:
             journal.write(*job)

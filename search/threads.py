@@ -124,6 +124,8 @@ def drive(
 
     stop.wakes(wake)
     try:
+        for _ in pump.resume():
+            pass
         while not search.done:
             now = time.monotonic()
             if (why := stop.due(now, deadline)) is not None:

@@ -914,3 +914,31 @@ def test_whatever_the_budgets_no_reply_is_given_to_another_node(tmp_path: Path, 
         content = path.read_bytes()
         assert shot(go(path, seed, None)) == shot(running)
         assert path.read_bytes() == content
+
+
+def test_a_long_replay_leaves_turns_to_others_on_the_loop(tmp_path: Path) -> None:
+    def fresh() -> Search[Any, Any]:
+        return Search(Beam(width=40, branching=5, max_depth=5), "", step=lambda state, action: Stepped(state + action))
+
+    def answer(request: Request, tree: Tree[Any, Any]) -> Outcome:
+        return Proposed(tuple("abcde")) if isinstance(request, Propose) else Rated((1.0,))
+
+    journal = Journal(tmp_path / "journal", HEADER)
+    replies = run(fresh(), answer, journal=journal).spent.calls
+    journal.close()
+    turns = [0]
+
+    async def other() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    async def both() -> Any:
+        beside = asyncio.create_task(other())
+        found = await adrive(fresh(), broken, journal=Journal(tmp_path / "journal", HEADER))
+        beside.cancel()
+        return found
+
+    assert asyncio.run(both()).spent.calls == replies
+    assert replies == 6 * (1 + 5 + 25 + 40 + 40)
+    assert turns[0] >= replies // 100
