@@ -34,7 +34,7 @@ from .background import in_thread
 from .calls import adapter
 from .calls.adapter import search_adapter
 from .calls.failures import describe, failure
-from .calls.gate import Meter, gate
+from .calls.gate import Meter, current, gate
 from .calls.limit import active
 from .calls.redaction import hide, hide_in, secrets_of, telling
 from .calls.witness import with_witness
@@ -330,8 +330,10 @@ class Session:
 
 
 def _deadline(plan: Plan) -> float | None:
-    """The moment, of time.monotonic(), at which the budget or a limit around it runs out."""
+    """The moment, of time.monotonic(), at which the budget, or that of a search or a limit around it, runs out."""
     ends = [purse.deadline for purse in active() if purse.deadline is not None]
+    if (around := current()) is not None and around.until is not None:
+        ends.append(around.until)
     if plan.limits.seconds is not None:
         ends.append(time.monotonic() + plan.limits.seconds)
     return min(ends, default=None)

@@ -1,4 +1,4 @@
-"""Calls that hang after their search has ended give their turns to calls that others wait for."""
+"""What is left of a search that has ended while calls hang: their turns, and the searches inside it."""
 
 from __future__ import annotations
 
@@ -143,3 +143,24 @@ def test_an_interrupted_search_starts_no_call_that_waited_for_its_turn() -> None
         time.sleep(0.005)
     assert purse.slots.held == 0
     assert 1 <= engine.count() <= 3
+
+
+@drivers
+def test_a_search_inside_a_search_ends_with_the_outer_ones_time(driver: str) -> None:
+    """The inner one rates for the outer one, and has no deadline of its own; a call of it hangs."""
+    inner: list[Any] = []
+
+    def rate(inputs: Any, nodes: Any) -> list[float]:
+        inner.append(WORLD.build(CONTROLLERS["beam"])(question="inner").search)
+        return [1.0] * len(nodes)
+
+    rate.calls = 40  # type: ignore[attr-defined]
+    model = FaultyLM(lm(WORLD.engine()), [Fault.hang(after=5)])
+    program = WORLD.build(CONTROLLERS["beam"], rate=rate)
+    started = time.monotonic()
+    found = play(program, model, driver, question="q", config={"budget": Budget(seconds=1.0)}).search
+    while not inner and time.monotonic() < started + 30:
+        time.sleep(0.005)
+    assert (found.ended, [one.ended for one in inner]) == (Ended.SECONDS, [Ended.SECONDS])
+    assert inner[0].path  # the best of five calls, one of which was the outer one's
+    model.release()
