@@ -34,7 +34,7 @@ class Act(dspy.Module):
             "action_format": self.action_format,
         }
 
-    def read(self, prediction: dspy.Prediction) -> Outcome:
+    def read(self, prediction: dspy.Prediction, n: int = 1) -> Outcome:
         """The action as it was written; what it means is the environment's to say."""
         action = (prediction.next_action or "").strip()
         thought = str(prediction.act_reasoning or "")

@@ -16,6 +16,10 @@ class Memo:
         self._found: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> Any:
+        """A copy in another process is of another search."""
+        return Memo, ()
+
     def get(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """`compute()`, or what it gave another caller."""
         while True:

@@ -15,8 +15,9 @@ import dspy
 from dspy.dsp.utils.settings import main_thread_config
 
 from ..search import SearchResult
-from ..search.protocol import Answer, Propose, Rate, Request, Step
+from ..search.protocol import Answer, Propose, Proposed, Rate, Request, Step
 from ..search.tree import Node
+from ..tasks import stepping
 
 Entry = tuple[Any, dict[str, Any], Any]  # predictor, inputs, prediction
 
@@ -94,8 +95,22 @@ class Trace:
         if isinstance(request, Rate):
             return any(id in on_path for id in request.nodes)
         if isinstance(request, Propose):
-            return request.node in on_path and request.node != result.best.id
+            return request.node in on_path and request.node != result.best.id and self._gave(request, on_path, result)
         return isinstance(request, Answer | Step) and request.node in on_path  # a step: what a world model foresaw
+
+    def _gave(self, request: Propose, on_path: set[int], result: SearchResult[Any, Any]) -> bool:
+        """Is the step that the path takes from there among those that this very sample proposed?"""
+        task: Any = result.task
+        if self.program.plan.propose != "samples" or task is None:
+            return True
+        node = result.tree[request.node]
+        taken = next(child.action for child in result.tree.children(node) if child.id in on_path)
+        for *_, made in self.kept[request]:
+            said = self.program.propose.read(made, request.n)
+            steps = said.actions if isinstance(said, Proposed) else ()
+            if any(step == taken or stepping.parse(task, node.state, step) == taken for step in steps):
+                return True
+        return False
 
     def _refuted(self, result: SearchResult[Any, Any], on_path: set[int]) -> Iterator[Request]:
         """Ratings of single nodes that were low, and rightly so."""

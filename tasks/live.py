@@ -39,6 +39,9 @@ class Rewound:
         self._lock = _lock_of(live)
         self._over = False
 
+    def __reduce__(self) -> Any:
+        return Rewound, (self.live,)
+
     def for_inputs(self, inputs: Mapping[str, Any]) -> Rewound:
         """Its own for each search, as each comes to its own end."""
         return Rewound(self.live)

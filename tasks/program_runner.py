@@ -74,6 +74,10 @@ class InterpreterRunner:
         self._make: Callable[[], Any] = interpreter
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> Any:
+        """In another process: another interpreter, as the one that it was made with is."""
+        return InterpreterRunner, (self._make,)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> InterpreterRunner:
         """Itself: a copy of what holds it goes on with the same interpreter, one program at a time."""
         return self
