@@ -170,14 +170,16 @@ class Journal:
 
     def _keep_name(self) -> None:
         """A new file outlasts a power cut once its folder is on the disk too."""
-        try:
-            folder = os.open(self.path.parent, os.O_RDONLY)
-        except OSError:  # folders cannot be opened on this system
+        if os.name == "nt":  # where folders cannot be opened
             return
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: its folder cannot be forced to the disk: {error}") from error
 
     def _opened(self, number: int, line: bytes) -> bytes:
         try:

@@ -29,10 +29,10 @@ from worlds import Digits, Letters, prepared, search, shot
 
 HEADER = {"controller": "any", "seed": 0}
 CONTROLLERS = [
-    DFS(branching=2),
+    DFS(branching=2, max_depth=2),
     Beam(width=2, branching=2, max_depth=2),
     BestFirst(branching=2, keep=2, max_depth=2, open=2),
-    MCTS(branching=2, rollouts=5, max_depth=3, at_once=2),
+    MCTS(branching=2, rollouts=4, max_depth=2, at_once=2),
 ]
 each = pytest.mark.parametrize("controller", CONTROLLERS, ids=lambda controller: type(controller).__name__)
 
