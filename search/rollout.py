@@ -9,7 +9,8 @@ from collections.abc import Generator, Sequence
 
 from .controller import Logged
 from .protocol import Reflect, Request, Step
-from .rollouts import Batches, RolloutLog, Rollouts
+from .rollout_log import RolloutLog
+from .rollouts import Batches, Rollouts
 from .tree import DEAD, OPEN, A, Node, S
 
 

@@ -13,9 +13,10 @@ from typing import Generic, Protocol, TypeAlias
 
 from .controller import Logged
 from .policy import Siblings, close, puct, reopen, selection, uct
-from .protocol import Propose, Rate, Reflect, Request, Step
+from .protocol import Propose, Request
 from .rating import Rating
 from .returns import Returns, backup
+from .rollout_log import RolloutLog
 from .tree import DEAD, EXPANDED, OPEN, TERMINAL, A, Node, S, Tree
 
 Batches: TypeAlias = Generator[Sequence[Request], None, None]
@@ -47,36 +48,6 @@ class Recipe(Protocol):
 
     @property
     def reroot(self) -> bool | None: ...
-
-
-@dataclass(slots=True)
-class RolloutLog:
-    """What one rollout asked for, and came to.
-
-    leaf: the node where it worked. calls: LM calls, every sample and retry one. proposals, steps, ratings, reflections:
-    replies of each kind; a step is a run of the environment, or a prediction of the world model. value: the best of the
-    nodes that it evaluated; None: none.
-    """
-
-    leaf: int
-    calls: int = 0
-    proposals: int = 0
-    steps: int = 0
-    ratings: int = 0
-    reflections: int = 0
-    value: float | None = None
-
-    def count(self, kind: type[Request], calls: int) -> None:
-        """A reply was told. `calls`: the LM calls that it took."""
-        self.calls += calls
-        if kind is Rate:
-            self.ratings += 1
-        elif kind is Propose:
-            self.proposals += 1
-        elif kind is Step:
-            self.steps += 1
-        elif kind is Reflect:
-            self.reflections += 1
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from .explain import explain
 from .protocol import Usage
 from .rating import Rating
 from .result import Describes, SearchResult
+from .rollout_log import RolloutLog
 from .tree import Node, NodeStatus, Tree
 
 FORMAT = "thoughtree.result/1"
@@ -96,6 +97,7 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
         "rating": asdict(result.rating),
         "controller": result.controller,
         "lessons": result.tree.lessons,
+        "rollouts": [asdict(log) for log in result.tree.rollouts],
         "explained": list(result.explained) or explain(result),
         "nodes": nodes,
     }
@@ -137,6 +139,7 @@ def _finite(text: str) -> float:
 def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any]:
     tree = _read_tree(data["nodes"], task)
     tree.lessons.extend(_checked("lesson", lesson, "text") for lesson in data["lessons"])
+    tree.rollouts.extend(map(_read_log, data.get("rollouts", ())))
     best = _checked("best", data["best"], "count")
     if best >= len(tree):
         raise ValueError(f"best is node {best} of {len(tree)}")
@@ -159,6 +162,11 @@ def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any
         explained=tuple(_checked("explained", line, "text") for line in data["explained"]),
         **{name: _checked(name, data[name], kind) for name, kind in kinds.items()},
     )
+
+
+def _read_log(row: dict[str, Any]) -> RolloutLog:
+    kinds = {f.name: "number or none" if f.name == "value" else "count" for f in fields(RolloutLog)}
+    return RolloutLog(**{name: _checked(name, row[name], kind) for name, kind in kinds.items()})
 
 
 def _read_tree(rows: list[dict[str, Any]], task: Describes | None) -> Tree[Any, Any]:

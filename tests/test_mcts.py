@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,11 +21,13 @@ from thoughtree.search import (
     Reflect,
     Reflected,
     Search,
+    SearchResult,
     SearchStatus,
     Step,
     Stepped,
     run,
 )
+from thoughtree.search.rollout_log import RolloutLog
 from trees import UNIT, counting
 
 
@@ -140,16 +143,28 @@ def test_patience() -> None:
 
 def test_each_rollout_logs_what_it_asked() -> None:
     result = run(Search(MCTS(rollouts=2), (), rating=UNIT), counting(lambda state: 0.5))
-    assert [(r.leaf, r.proposals, r.steps, r.ratings, r.reflections, r.value) for r in result.tree.rollouts] == [
-        (0, 1, 2, 2, 0, 0.5),
-        (1, 1, 2, 2, 0, 0.5),
-    ]
+    each = {"calls": 5, "proposals": 1, "steps": 2, "ratings": 2, "value": 0.5}
+    assert result.tree.rollouts == [RolloutLog(leaf=0, **each), RolloutLog(leaf=1, **each)]
+
+
+def test_the_log_is_saved_and_loaded_with_the_tree(tmp_path: Path) -> None:
+    result = run(Search(MCTS(rollouts=3), (), rating=UNIT), counting(lambda state: 0.5))
+    result.save(tmp_path / "result.json")
+    loaded = SearchResult.load(tmp_path / "result.json")
+    assert loaded.tree.rollouts == result.tree.rollouts
+    assert [(n.visits, n.total) for n in loaded.tree] == [(n.visits, n.total) for n in result.tree]
+    text = (tmp_path / "result.json").read_text()
+    (tmp_path / "bad.json").write_text(text.replace('"calls": 5', '"calls": -5'))
+    with pytest.raises(ValueError, match="calls is -5"):
+        SearchResult.load(tmp_path / "bad.json")
 
 
 @pytest.mark.parametrize(
     ("knobs", "words"),
     [
         ({"rollouts": -1}, "rollouts=-1"),
+        ({"rollouts": False}, "rollouts=False"),
+        ({"reroot": "yes"}, "reroot='yes'"),
         ({"exploration": -0.1}, "exploration=-0.1"),
         ({"discount": 0.0}, "discount=0.0"),
         ({"widening": 2.0}, "widening=2.0"),
