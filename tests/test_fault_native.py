@@ -1,0 +1,113 @@
+"""A real client of DSPy's over real sockets, of this machine alone: behind faults, and with a server that is silent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import dspy
+import pytest
+
+from faultworlds import watched
+from thoughtree import Beam, SearchStatus, TreeOfThoughts
+from thoughtree.search import Budget, Ended
+from thoughtree.testing import Fault, FaultyLM
+
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
+TEXT = "[[ ## next_thoughts ## ]]\n1. go left\n2. go right\n\n[[ ## completed ## ]]"
+
+
+@pytest.fixture
+def provider() -> Iterator[Any]:
+    """A server that proposes two thoughts to whoever asks; `asked` lists the keys and the bodies."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.headers["Authorization"], body))
+            message = {"role": "assistant", "content": TEXT}
+            usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            reply = json.dumps({"id": "1", "model": body["model"], "choices": [choice], "usage": usage}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked = asked  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def silence() -> Iterator[int]:
+    """The port of a server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def client(port: int, **settings: Any) -> Any:
+    base = f"http://127.0.0.1:{port}/v1"
+    return dspy.LM("openai/gpt-4o-mini", api_base=base, api_key="sk-local", cache=False, **settings)
+
+
+def program() -> TreeOfThoughts:
+    return TreeOfThoughts(
+        "question -> answer",
+        controller=Beam(branching=2, max_depth=1),
+        rate=lambda inputs, nodes: [1.0] * len(nodes),
+        answer="path",
+    )
+
+
+def run(model: Any, driver: str, **config: Any) -> Any:
+    def call() -> Any:
+        with dspy.context(lm=model):
+            if driver == "asyncio":
+                return asyncio.run(program().acall(question="q", config=config), debug=True)
+            return program()(question="q", config=config)
+
+    return watched(call).search
+
+
+@drivers
+def test_faults_before_a_real_client(provider: Any, driver: str) -> None:
+    model = FaultyLM(client(provider.server_port, temperature=0.3), [Fault.server(times=2, retry_after=0.001)])
+    found = run(model, driver)
+    assert found.path == ["go left"]
+    assert (found.spent.calls, found.spent.tokens, found.failed, model.calls) == (3, 10, 2, 3)
+    [(key, body)] = provider.asked
+    assert (key, body["model"], body["temperature"]) == ("Bearer sk-local", "gpt-4o-mini", 0.3)
+    assert "sk-local" not in repr(vars(model))  # it stays with the client
+
+
+@drivers
+def test_spoilt_replies_of_a_real_client(provider: Any, driver: str) -> None:
+    model = FaultyLM(client(provider.server_port), [Fault.empty()])
+    found = run(model, driver)
+    assert (found.path, found.unread, found.spent.calls) == (["go left"], {"propose": 1}, 2)
+    assert len(provider.asked) == 2
+
+
+@drivers
+def test_a_deadline_holds_over_a_silent_server_and_the_client_ends_too(silence: int, driver: str) -> None:
+    before = set(threading.enumerate())
+    found = run(client(silence), driver, budget=Budget(seconds=0.5))
+    assert (found.status, found.ended, found.unfinished) == (SearchStatus.FAILED, Ended.SECONDS, 1)
+    until = time.monotonic() + 30
+    while set(threading.enumerate()) - before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(threading.enumerate()) - before == set()  # the deadline was passed on to the client
