@@ -12,6 +12,11 @@ class TestMCTS(Conformance):
         MCTS(rollouts=9, branching=3, max_depth=3),
         MCTS(rollouts=9, branching=3, max_depth=3, lazy=True, selection="puct"),
         MCTS(rollouts=6, branching=2, max_depth=4, simulate=True, returns="discounted", discount=0.9),
+        # With several rollouts in flight the tree hangs on the order of replies: these are for any order, not for equal
+        # trees.
+        MCTS(rollouts=12, branching=2, max_depth=4, at_once=5, widening=0.6, patience=5),
+        MCTS(rollouts=12, branching=3, max_depth=4, at_once=4, lazy=True, simulate=True, reroot=True),
+        MCTS(rollouts=12, branching=None, max_depth=4, at_once=9, returns="max", final="visits"),
     ]
 
     def test_with_steps_asked_of_the_world_the_tree_is_that_of_code(self, controller: Any) -> None:
@@ -24,6 +29,7 @@ class TestABMCTS(Conformance):
         ABMCTS(rollouts=12, max_depth=3),
         ABMCTS(rollouts=20),
         ABMCTS(rollouts=16, max_depth=2),
+        ABMCTS(rollouts=16, max_depth=4, at_once=6),
     ]
 
     def test_the_root_is_never_its_own_child_and_depth_one_works(self, controller: Any) -> None:
