@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from pydantic import BaseModel, TypeAdapter
 
-from ..search import Codec, Journal, JournalError
+from ..search import Codec, Journal
 from ..search.journal import TELLING
 from ..tasks.environment_task import EnvironmentTask
 from .about import describe
@@ -35,13 +35,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object without words of its
 
 
 def journal(session: Session, given: Any, *, fsync: bool = False) -> Journal:
-    """The journal of `config={"journal": given}`: a Journal, a file, or a folder with a file a call."""
-    if isinstance(given, Journal):
-        if fsync and not given.fsync:
-            raise ValueError(f"fsync=True: the Journal {given.path} says so itself: Journal(..., fsync=True)")
-        if given.closed:  # by the call that it was given to before
-            raise JournalError(f"journal {given.path} is closed: a Journal serves one call; give its path instead")
-        return given
+    """The journal of `config={"journal": given}`: a file, or a folder with a file a call."""
     path = Path(given)
     head = header(session)
     if isdir(path) or str(given).endswith(("/", "\\")):

@@ -8,7 +8,7 @@ from typing import Any
 
 import dspy
 
-from ..search import Journal, Stop
+from ..search import Stop
 from .plan import Plan
 
 # What one call may change by config={...}; the roles' signatures hang on the other knobs.
@@ -44,7 +44,7 @@ def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[
     runtime = {name: config.pop(name) for name in RUNTIME if name in config}
     if not isinstance(runtime.get("stop"), Stop | None):
         raise TypeError(f"stop={runtime['stop']!r}: must be a thoughtree.search.Stop")
-    if not isinstance(runtime.get("journal"), str | PathLike | Journal | None):
+    if not isinstance(runtime.get("journal"), str | PathLike | None):  # an open one would not know whose it is
         raise TypeError(f"journal={runtime['journal']!r}: must be the path of a file or a folder")
     if not isinstance(runtime.get("fsync", False), bool):
         raise TypeError(f"fsync={runtime['fsync']!r}: must be True or False")

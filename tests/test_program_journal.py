@@ -14,7 +14,9 @@ import pytest
 
 from engines import Engine
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
-from thoughtree import DFS, Beam, BestFirst, Game24, TreeOfThoughts
+from test_lats import Runner, actor
+from test_rap import GOAL, START, world
+from thoughtree import DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.modules.header import settled
 from thoughtree.search import Journal, JournalError
 
@@ -259,8 +261,6 @@ def test_fsync_is_a_setting_of_a_call(tmp_path, monkeypatch):
         call(solver(), engine(), numbers=PUZZLE, config={"fsync": True})
     with pytest.raises(TypeError, match="fsync=1: must be True or False"):
         call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "fsync": 1})
-    with pytest.raises(ValueError, match=r"says so itself: Journal\(\.\.\., fsync=True\)"):
-        call(solver(), engine(), numbers=PUZZLE, config={"journal": Journal(tmp_path / "3", {}), "fsync": True})
 
 
 def test_a_folder_has_a_file_a_call(tmp_path):
@@ -410,9 +410,51 @@ def test_the_order_of_a_set_is_no_other_input(tmp_path):
         call(program, None, numbers={0, 9}, data=b"\xff", config={"journal": tmp_path / "run.jsonl"})
 
 
-def test_a_journal_that_another_call_has_closed_is_refused(tmp_path):
-    """Else nothing of the second call would be written, and nobody would know."""
-    journal = Journal(tmp_path / "run.jsonl", {})
-    call(solver(), engine(), numbers=PUZZLE, config={"journal": journal})
-    with pytest.raises(JournalError, match="is closed: a Journal serves one call; give its path instead"):
-        call(solver(), engine(), numbers=PUZZLE, config={"journal": journal})
+def test_an_open_journal_is_refused(tmp_path):
+    """Whose it is stands in its header, which a call writes itself: another call's replies would be read as its own."""
+    with pytest.raises(TypeError, match=r"journal=<.*Journal.*>: must be the path of a file or a folder"):
+        call(solver(), engine(), numbers=PUZZLE, config={"journal": Journal(tmp_path / "run.jsonl", {})})
+
+
+def test_a_journal_is_of_one_call_and_never_on_the_module(tmp_path):
+    program, path = solver(), tmp_path / "run.jsonl"
+    state, before = str(program.dump_state()), set(vars(program))
+    call(program, engine(), numbers=PUZZLE, config={"journal": path})
+    content = path.read_bytes()
+    model = engine()
+    call(program, model, numbers="4 9 10 12")
+    call(program, model, numbers=PUZZLE)
+    assert (path.read_bytes(), str(program.dump_state()), set(vars(program))) == (content, state, before)
+    assert model.count() > 10
+    assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
+
+
+PROGRAMS = {
+    "lats": (lambda **k: LATS(env=Runner(), **k), {"task": "t"}, actor),
+    "rap": (lambda **k: RAP(task=Blocksworld(), **k), {"initial": START, "goal": GOAL}, world),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "inputs", "differs"),
+    [
+        ("lats", {"reflect": False}, {}, "roles"),
+        ("lats", {"blend": 0.25}, {}, "rating"),
+        ("lats", {"controller": MCTS(rollouts=3)}, {}, "controller"),
+        ("lats", {"seed": 4}, {}, "seed"),
+        ("lats", {}, {"task": "another"}, "inputs"),
+        ("rap", {"transition": "check"}, {}, "transition"),
+        ("rap", {"task": Blocksworld(style="words")}, {}, "task"),
+        ("rap", {"samples": 3}, {}, "rating"),
+        ("rap", {"propose": "moves"}, {}, "propose"),
+        ("rap", {}, {"goal": "on(green,red)"}, "inputs"),
+    ],
+)
+def test_another_journal_of_any_program_is_refused(tmp_path, name, knobs, inputs, differs):
+    make, given, fn = PROGRAMS[name]
+    path, model, nobody = tmp_path / "run.jsonl", Engine(fn), Engine(fn)
+    call(make(), model, **given, config={"journal": path, "budget": 9})
+    other = RAP(**knobs) if "task" in knobs else make(**knobs)
+    with pytest.raises(JournalError, match=rf"belongs to another search.*{differs}: "):
+        call(other, nobody, **{**given, **inputs}, config={"journal": path, "budget": 9})
+    assert nobody.count() == 0
