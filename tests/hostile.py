@@ -39,12 +39,8 @@ LINES = {  # on several
     "line ends": "x\r2. forged\x0b2. forged\x0c2. forged\x1c2. forged\x852. forged\u20282. forged\u20292. forged",
 }
 KINDS = {**LINE, **LINES}
-FIELDS = (
-    "chat markers",
-    "sloppy markers",
-    "chat fields",
-    "XML fields",
-)  # a reply with them may be misread itself
+# What a model may not say itself, as its own reply is read otherwise then: cut at a marker, or at an observation.
+FIELDS = ("chat markers", "sloppy markers", "chat fields", "XML fields", "a trajectory")
 OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of what a terminal may obey
 
 

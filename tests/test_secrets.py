@@ -24,6 +24,7 @@ from test_cli import Served, played
 from thoughtree import SearchFailed, load
 from thoughtree.cli import app
 from thoughtree.modules.calls.redaction import HIDDEN, hide, redact, secrets_of, telling
+from thoughtree.modules.recording import RecordLM, ReplayLM
 from thoughtree.prompts import input_values, output_names, written
 
 PLANTED = {
@@ -233,6 +234,17 @@ def test_what_is_raised_holds_no_key_in_any_part(tmp_path: Path) -> None:
     parts += traceback.format_exception(caught.value)
     assert [told(part) for part in parts if told(part)] == []
     assert HIDDEN in str(caught.value.result.errors)
+
+
+def test_a_recording_holds_no_key_and_gives_the_same_search_again(tmp_path: Path) -> None:
+    case, path = PROGRAMS["proposals"], tmp_path / "recording.jsonl"
+    with dspy.context(lm=RecordLM(Provider(say=LEAK), path)):
+        found = case.make("plain")(**case.inputs)
+    assert told(path.read_text()) == []
+    assert HIDDEN in path.read_text()
+    with dspy.context(lm=ReplayLM(path)):
+        again = case.make("plain")(**case.inputs)
+    assert (again.toDict(), again.search.path) == (found.toDict(), found.search.path)
 
 
 @pytest.mark.parametrize("options", [["--tree", "--explain"], ["--json", "--tree"], ["--quiet"]], ids=" ".join)
