@@ -28,6 +28,7 @@ class Why(enum.StrEnum):
     SOLVABLE = "code says that it can be solved"
     UNSOLVABLE = "code says that it cannot be solved"
     WRONG = "it is finished, and no solution"
+    FAILED = "it was tried, and judged wrong"
     EXHAUSTED = "all that can follow was searched, and is no solution"
 
 
