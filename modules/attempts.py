@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import dspy
@@ -13,17 +14,27 @@ from ..search.protocol import Illegal
 from ..tasks import tagged
 from . import reader as reading
 from .answer import typed
+from .own import is_coroutine
 from .reward import Reward
 
 State = tuple[dict[str, Any], ...]  # the attempts so far; the last one is what the state is worth
 
 
 class Attempts:
-    """Pure: the state is the list of attempts, and a failed one may be refined by the next."""
+    """Pure: the state is the list of attempts, and a failed one may be refined by the next.
+
+    TypeError for a reward that is no ordinary function; ValueError for a threshold that is no number.
+    """
 
     def __init__(self, user: type[dspy.Signature], reward: Reward, inputs: Mapping[str, Any] | None = None) -> None:
+        if not callable(reward.fn) or is_coroutine(reward.fn):
+            raise TypeError(f"reward_fn={reward.fn!r}: must be an ordinary function, reward_fn(inputs, prediction)")
+        threshold = reward.threshold
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not isfinite(threshold):
+            raise ValueError(f"threshold={threshold!r}: must be a finite number")
         self.user, self.reward, self.inputs = user, reward, dict(inputs or {})
         self.signature = user
+        self.calls = reward.calls  # LM calls of a step
 
     @property
     def action_format(self) -> str:

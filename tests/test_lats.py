@@ -331,3 +331,69 @@ def test_a_key_that_no_journal_can_hold_is_refused_with_the_mend(tmp_path: Any) 
 def test_an_estimate_counts_reflections() -> None:
     found = LATS(env=Runner(), controller=MCTS(rollouts=3, branching=2)).estimate(price=(1.0, 1.0))
     assert found.calls == {"propose": 6, "rate": 6, "reflect": 6}
+
+
+@each
+def test_a_reward_may_declare_calls_of_its_own(concurrency: int, driver: str) -> None:
+    def graded(inputs: Any, prediction: Any) -> float:
+        return float(dspy.Predict("text -> grade")(text=prediction.answer).grade)
+
+    def answers(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        return {"grade": "0.3"} if "grade" in kind else actor(kind, inputs, n)
+
+    def run(**knobs: Any) -> tuple[Any, Engine]:
+        engine = Engine(answers)
+        controller = MCTS(rollouts=1, branching=2)
+        program = LATS("question -> answer", reward_fn=graded, controller=controller, concurrency=concurrency, **knobs)
+        return solve(program, engine, driver, question="q").search, engine
+
+    found, _ = run()
+    assert found.status is SearchStatus.FAILED  # calls that nobody reserved are an error, and no low score
+    graded.calls = 1  # type: ignore[attr-defined]
+    found, engine = run()
+    assert [node.reward for node in found.tree][1:] == [0.3, 0.3]
+    assert found.spent.calls == len(engine.calls) == 2 + 2 + 2 + 2  # two proposals, grades, judgements, reflections
+    for budget in range(1, 8):
+        found, engine = run(budget=budget)
+        assert len(engine.calls) == found.spent.calls == budget
+
+
+@pytest.mark.parametrize(
+    ("knobs", "error", "told"),
+    [
+        ({"reward_fn": 3}, TypeError, r"reward_fn=3: must be an ordinary function"),
+        ({"reward_fn": asyncio.sleep}, TypeError, "must be an ordinary function"),
+        ({"reward_fn": len, "threshold": float("nan")}, ValueError, "threshold=nan: must be a finite number"),
+        ({"reward_fn": len, "threshold": "high"}, ValueError, "threshold='high': must be a finite number"),
+    ],
+)
+def test_a_reward_that_is_none_is_refused(knobs: dict[str, Any], error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        LATS("question -> answer", **knobs)
+
+
+@pytest.mark.parametrize("score", [None, "much", float("nan"), float("inf")])
+def test_a_reward_that_gives_no_number_is_an_error_and_no_low_score(score: Any) -> None:
+    program = LATS("question -> answer", reward_fn=lambda inputs, prediction: score, controller=MCTS(rollouts=1))
+    found = solve(program, Engine(actor), question="q").search
+    assert (found.status, found.ended) == (SearchStatus.FAILED, Ended.ERROR)
+    assert "must be a finite number" in str(found.first_error)
+    assert all(node.value is None for node in found.tree)
+
+
+def test_answers_of_several_fields_are_given_as_json_and_typed() -> None:
+    def attempt(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        if "next_action" in kind:
+            assert inputs["action_format"] == "a JSON object with the keys count, names"
+            text = '{"count": "2", "names": ["a", "b"]}' if n > 1 else '{"count": "many", "names": []}'
+            return {"act_reasoning": "r", "next_action": f"```json\n{text}\n```"}
+        return actor(kind, inputs, n)
+
+    program = LATS(
+        "question -> count: int, names: list[str]",
+        reward_fn=lambda inputs, prediction: float(prediction.count == len(prediction.names)),
+        concurrency=1,
+    )
+    found = solve(program, Engine(attempt), question="q")
+    assert (found.count, found.names, found.search.status) == (2, ["a", "b"], SearchStatus.SOLVED)
+    assert [rule for rule in found.search.rules_broken() if rule.startswith("not an answer of the right type")]

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
+TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type) and name[:2] != "__"}
 ERRORS = {name: value for name, value in TYPES.items() if issubclass(value, BaseException)}
 BASES = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 
