@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thoughtree.tasks.sandbox.inside import plain
@@ -25,9 +26,16 @@ scalars = (
 )
 hashable = st.recursive(scalars, lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=4), max_leaves=8)
 values = st.recursive(
-    scalars | st.lists(st.integers(), min_size=8) | st.lists(st.floats(), min_size=8),
-    lambda inner: st.lists(inner) | st.dictionaries(hashable, inner) | st.sets(hashable) | st.tuples(inner, inner),
-    max_leaves=20,
+    scalars
+    | st.lists(st.integers(), min_size=8, max_size=12)
+    | st.lists(st.floats(allow_nan=False), min_size=8, max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(hashable, inner, max_size=4)
+        | st.sets(hashable, max_size=4)
+        | st.tuples(inner, inner)
+    ),
+    max_leaves=12,
 )
 
 
@@ -45,12 +53,14 @@ def back(data: bytes) -> Any:
     return Reader(data, plain.made).get()
 
 
+@settings(max_examples=60, deadline=None)
 @given(values)
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
     found = back(written(value))
     assert (type(found), repr(found) == repr(value) or found == value) == (type(value), True)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_do_more_than_fail(data: bytes) -> None:
     try:
@@ -59,12 +69,18 @@ def test_no_bytes_do_more_than_fail(data: bytes) -> None:
         return
 
 
+@settings(max_examples=60, deadline=None)
 @given(values, st.data())
 def test_nor_do_bytes_that_were_changed_or_cut(value: Any, data: st.DataObject) -> None:
     whole = bytearray(written(value))
     place = data.draw(st.integers(0, len(whole) - 1))
     whole[place] = data.draw(st.integers(0, 255))
     test_no_bytes_do_more_than_fail.hypothesis.inner_test(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
+
+
+def test_a_number_that_is_none_stays_one() -> None:
+    assert math.isnan(back(written(math.nan)))
+    assert [math.isnan(one) for one in back(written([math.nan, 1.0] * 5))] == [True, False] * 5
 
 
 def test_what_is_shared_stays_shared_and_circles_close() -> None:
