@@ -230,7 +230,8 @@ def test_a_world_model_by_the_rules_of_the_world():
     for kind in ("world", "propose", "rate"):
         assert all(example.judge(dspy.Prediction(**example.labels())).right for example in found[kind])
     assert {example.step_verdict for example in found["rate"]} == {"yes"}
-    assert len(found["rate"]) == len(PLAN) - 1  # the last one solves, and is not rated
+    assert {example.why for example in found["rate"]} == {"a solution follows"}
+    assert {"1. " + PLAN[0]} <= {example.search_path for example in found["rate"]}
 
 
 def test_attempts_in_an_environment():
