@@ -1,4 +1,4 @@
-"""Blocking code beside a running event loop."""
+"""Blocking code beside a running event loop, and code that may never come back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import contextvars
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any
+
+
+class Late(Exception):
+    """It did not end in time; it goes on in its thread."""
 
 
 async def in_thread(call: Callable[[], Any]) -> Any:
@@ -16,24 +21,51 @@ async def in_thread(call: Callable[[], Any]) -> Any:
     The loop's default pool is DSPy's and others', and a pool's threads are waited for at exit: a call that
     hangs would hold up both.
     """
-    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    value, error = await started(call)
+    if error is not None:
+        raise error
+    return value
+
+
+def started(call: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
+    """What `call()` gives or raises, in a daemon thread that is running from now on, whoever waits for it."""
+    loop = asyncio.get_running_loop()
     arrived: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-    def deliver(value: Any, error: BaseException | None) -> None:
+    def settle(outcome: tuple[Any, BaseException | None]) -> None:
         if not arrived.done():  # else the caller was cancelled
-            arrived.set_result((value, error))
+            arrived.set_result(outcome)
+
+    def deliver(outcome: tuple[Any, BaseException | None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, outcome)
+
+    _start(call, deliver)
+    return arrived
+
+
+def within(call: Callable[[], Any], seconds: float) -> Any:
+    """`call()`, in a daemon thread of its own and under this context. Late, if that takes longer."""
+    arrived: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    _start(call, arrived.put)
+    try:
+        value, error = arrived.get(timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
+    except Empty:
+        raise Late from None
+    if error is not None:
+        raise error
+    return value
+
+
+def _start(call: Callable[[], Any], deliver: Callable[[tuple[Any, BaseException | None]], None]) -> None:
+    context = contextvars.copy_context()
 
     def work() -> None:
         value, error = None, None
         try:
             value = context.run(call)
-        except BaseException as raised:  # raised again, on the loop's thread
+        except BaseException as raised:  # raised again by whoever waits
             error = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(deliver, value, error)
+        deliver((value, error))
 
     threading.Thread(target=work, name="thoughtree-call", daemon=True).start()
-    value, error = await arrived
-    if error is not None:
-        raise error
-    return value

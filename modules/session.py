@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import replace
@@ -53,7 +52,7 @@ from .progress import OnEvent, Reporter
 from .recall import recall
 from .reward import Reward
 from .sampling import refuses_temperature
-from .start import LATE, afirst_state, first_state
+from .start import GRACE, LATE, afirst_state, arest, first_state, rest
 from .trace import Trace, trace_wanted
 
 
@@ -185,7 +184,7 @@ class Session:
             self._open(first_state(self.task, self.inputs, self.deadline))
             result = drive(self.search, self._prepare, **self._driven())
         finally:
-            stepping.rest(self.task)
+            rest(self.task, self._patience())
             self._close()
         return concluded(self, result)
 
@@ -195,17 +194,17 @@ class Session:
             self._open(await afirst_state(self.task, self.inputs, self.deadline))
             result = await adrive(self.search, self._aprepare, **self._driven())
         finally:
-            await self._rest()
-            self._close()
+            try:
+                await arest(self.task, self._patience())
+            finally:
+                self._close()
         return concluded(self, result)
 
-    async def _rest(self) -> None:
-        """The environment as it was found, also where this very call is cancelled meanwhile."""
-        try:
-            await in_thread(lambda: stepping.rest(self.task))
-        except asyncio.CancelledError:
-            stepping.rest(self.task)
-            raise
+    def _patience(self) -> float | None:
+        """Seconds that a step which still runs has to end in: at the deadline, and after a stop, next to none."""
+        if self.stop is not None and self.stop.asked:
+            return GRACE
+        return None if self.deadline is None else self.deadline + GRACE - time.monotonic()
 
     def _driven(self) -> dict[str, Any]:
         return {

@@ -1,20 +1,18 @@
-"""The first state of a call. A real environment may take its time over it, or never give one."""
+"""The first state of a call, and the end of it. A real environment may take its time over both, or never come back."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import threading
 import time
 from collections.abc import Callable, Mapping
-from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
-from .background import in_thread
+from .background import Late, in_thread, started, within
 
 LATE: Final = object()  # in place of a state: the time was over before there was one
+GRACE = 0.35  # seconds past the end that a step has, where nobody waits for it any more
 
 
 def first_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline: float | None) -> Any:
@@ -22,22 +20,10 @@ def first_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline: float
     start = _start(task, inputs)
     if not isinstance(task, EnvironmentTask) or deadline is None:
         return start()
-    context, arrived = contextvars.copy_context(), SimpleQueue[tuple[Any, BaseException | None]]()
-
-    def work() -> None:
-        try:
-            arrived.put((context.run(start), None))
-        except BaseException as error:  # raised again by whoever waits
-            arrived.put((None, error))
-
-    threading.Thread(target=work, name="thoughtree-start", daemon=True).start()
     try:
-        state, error = arrived.get(timeout=_left(deadline))
-    except Empty:
+        return within(start, deadline - time.monotonic())
+    except Late:
         return LATE
-    if error is not None:
-        raise error
-    return state
 
 
 async def afirst_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline: float | None) -> Any:
@@ -46,7 +32,7 @@ async def afirst_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline
     if not isinstance(task, EnvironmentTask):
         return start()
     try:
-        async with asyncio.timeout(None if deadline is None else _left(deadline)) as time_is_up:
+        async with asyncio.timeout(None if deadline is None else max(0.0, deadline - time.monotonic())) as time_is_up:
             return await in_thread(start)
     except TimeoutError:
         if time_is_up.expired():
@@ -58,5 +44,33 @@ def _start(task: Task[Any, Any], inputs: Mapping[str, Any]) -> Callable[[], Any]
     return lambda: stepping.given(task, "initial", task.initial(inputs))
 
 
-def _left(deadline: float) -> float:
-    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
+def rest(task: Task[Any, Any], seconds: float | None) -> None:
+    """Have the environment left as it was found; a step that still runs is waited for, so long. None: to its end."""
+    if not stepping.rests(task):
+        return
+    if seconds is None:
+        stepping.rest(task)
+        return
+    try:
+        within(lambda: stepping.rest(task), seconds)
+    except Late:
+        return
+
+
+async def arest(task: Task[Any, Any], seconds: float | None) -> None:
+    """The same for a task. Cancelled meanwhile it waits a moment longer, and raises that."""
+    if not stepping.rests(task):
+        return
+    resting, cancelled = started(lambda: stepping.rest(task)), None
+    until = None if seconds is None else time.monotonic() + seconds
+    while not resting.done() and (until is None or until > time.monotonic()):
+        try:
+            await asyncio.wait({resting}, timeout=None if until is None else max(0.0, until - time.monotonic()))
+        except asyncio.CancelledError as error:  # anyio delivers it again at every await
+            if cancelled is None:
+                soon = time.monotonic() + GRACE
+                cancelled, until = error, soon if until is None else min(soon, until)
+    if cancelled is not None:
+        raise cancelled
+    if resting.done() and (failed := resting.result()[1]) is not None:
+        raise failed

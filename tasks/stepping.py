@@ -92,6 +92,11 @@ def step(task: Task[S, A], state: S, action: A) -> Stepped | Illegal:
     return Stepped(new, key, terminal=terminal, unjudged=terminal and not checks_goal(task))
 
 
+def rests(task: Task[Any, Any]) -> bool:
+    """Whether there is anything to be left as it was found."""
+    return callable(getattr(getattr(task, "env", task), "rest", None))
+
+
 def rest(task: Task[Any, Any]) -> None:
     """The search is over: whatever the task steps is left as it was found. Most tasks step nothing."""
     end = getattr(task, "rest", None)

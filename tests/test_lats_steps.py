@@ -14,7 +14,7 @@ import pytest
 
 from engines import Engine, lm
 from thoughtree.modules import LATS
-from thoughtree.search import MCTS, Ended, SearchStatus
+from thoughtree.search import MCTS, Ended, SearchStatus, Stop
 from thoughtree.search.environment import EnvironmentFault, Observed
 from thoughtree.tasks.live import Rewound
 
@@ -131,14 +131,15 @@ def test_a_step_in_flight_at_the_end_is_waited_for_and_none_begins_after_it(driv
     """The search ends while one step runs and others wait for their turn."""
     env = Dial()
 
-    def release() -> None:
+    def end() -> None:
         env.begun.wait(10)
-        threading.Timer(0.5, env.go.set).start()
+        stop()
+        threading.Timer(0.1, env.go.set).start()
 
-    threading.Thread(target=release, daemon=True).start()
-    program = LATS(env=env, controller=MCTS(rollouts=3, branching=3), answer="path", budget={"seconds": 0.3})
-    found = solve(program, Engine(actor), driver, start="3")
-    assert found.search.ended is Ended.SECONDS
+    threading.Thread(target=end, daemon=True).start()
+    stop, program = Stop(), LATS(env=env, controller=MCTS(rollouts=3, branching=3), answer="path")
+    found = solve(program, Engine(actor), driver, start="3", config={"stop": stop})
+    assert found.search.ended is Ended.STOPPED
     assert (env.now, env.steps) == (100, 1)
 
 
@@ -187,7 +188,7 @@ def test_a_live_environment_says_of_itself_what_a_pure_one_does() -> None:
 
     env, engine = Speaks(), Engine(actor)
     env.go.set()
-    found = solve(LATS(env=env, controller=MCTS(rollouts=1)), engine, "threads", start="3")
+    found = solve(LATS(env=env, controller=MCTS(rollouts=1), concurrency=1), engine, "threads", start="3")
     assert (found.path, found.search.tree[1].action) == ("4", "a1@3")
     assert engine.calls[0].inputs["action_format"] == "a number"
     assert "turn the dial" in str(engine.calls[0].request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import dspy
@@ -13,7 +14,7 @@ from engines import lm
 from faultworlds import WORLDS, Letters, play, watched
 from thoughtree import LATS, SearchStatus
 from thoughtree.search import Budget, Ended
-from thoughtree.search.environment import EnvironmentFault
+from thoughtree.search.environment import EnvironmentFault, Observed
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 WORLD = WORLDS["environment"]
@@ -95,3 +96,49 @@ def test_a_cancelled_start_leaves_nothing_behind(tmp_path: Any) -> None:
 
     assert watched(lambda: asyncio.run(main())) == set()
     assert not path.exists()  # nothing was asked yet
+
+
+class Stuck:
+    """A live environment whose steps come back once `released`."""
+
+    def __init__(self) -> None:
+        self.released, self.begun, self.now = threading.Event(), threading.Event(), 0
+
+    def snapshot(self) -> int:
+        return self.now
+
+    def restore(self, token: int) -> None:
+        self.now = token
+
+    def step(self, action: str) -> Observed:
+        self.now += 1
+        self.begun.set()
+        assert self.released.wait(60)
+        return Observed(None, "moved")
+
+
+def test_a_cancelled_search_does_not_hold_the_loop_for_a_step_that_still_runs() -> None:
+    env = Stuck()
+
+    async def main() -> Any:
+        with dspy.context(lm=lm(WORLD.engine())):
+            search = asyncio.create_task(LATS("question -> answer", env=env).acall(question="q"))
+        while not env.begun.is_set():
+            await asyncio.sleep(0.001)
+        turns = 0
+        search.cancel()
+        while not search.done():
+            turns += 1
+            await asyncio.sleep(0.001)
+        assert (search.cancelled(), env.now) == (True, 1)
+        return turns, asyncio.all_tasks() - {asyncio.current_task()}
+
+    turns, left = watched(lambda: asyncio.run(main()))
+    assert turns > 20
+    assert left == set()
+    env.released.set()
+    for _ in range(6_000):
+        if not env.now:
+            break
+        time.sleep(0.005)
+    assert env.now == 0  # put back as its step ended, though nobody waited
