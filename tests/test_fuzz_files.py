@@ -175,7 +175,7 @@ def test_a_program_is_loaded_or_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     program.save(path)
     content, outcomes = path.read_bytes(), []
-    for i, variant in enumerate(variants(content, seed=len(name), most=250)):
+    for i, variant in enumerate(variants(content, seed=len(name), most=150)):
         path.write_bytes(variant)
         outcomes.append(refused(path, lambda: repr(thoughtree.load(path, **given))))
         if i % 3 == 0:
@@ -274,7 +274,7 @@ def test_a_result_is_loaded_or_refused(name: str, tmp_path: Path, monkeypatch: p
     path, task = tmp_path / "file.json", found.search.task
     found.search.save(path)
     outcomes = []
-    for i, variant in enumerate(variants(path.read_bytes(), seed=len(name), most=300)):
+    for i, variant in enumerate(variants(path.read_bytes(), seed=len(name), most=200)):
         path.write_bytes(variant)
         given = task if i % 2 else None
         outcomes.append(refused(path, lambda given=given: told(SearchResult.load(path, given))))
@@ -299,7 +299,7 @@ def test_a_journal_is_continued_or_refused(name: str, tmp_path: Path, monkeypatc
     monkeypatch.setitem(PROGRAMS, name, {**PROGRAMS, **FOUND}[name])
     path, outcomes = tmp_path / "file.json", []
     search(name, "plain", config={"journal": path})
-    for variant in lines(path.read_bytes(), seed=len(name), most=100):
+    for variant in lines(path.read_bytes(), seed=len(name), most=60):
         path.write_bytes(variant)
 
         def run() -> None:

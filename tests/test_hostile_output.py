@@ -19,9 +19,12 @@ from thoughtree.modules.progress import SearchProgress, progress
 MOST = 10_000  # characters of what a person reads, whatever a model said
 
 kinds = pytest.mark.parametrize("kind", KINDS)
-# A megabyte in every prompt and every line takes its time: once is enough.
+# Every text in two programs, and a few of each kind in all of them. A megabyte in every prompt and line takes its time.
+FEW = ("chat fields", "terminal", "bidi", "NUL", "surrogate", "line ends")
+WHOLE = ("values", "environment")
 pairs = pytest.mark.parametrize(
-    ("name", "kind"), [(n, k) for n in PROGRAMS for k in KINDS if k != "a megabyte" or n == "values"]
+    ("name", "kind"),
+    [(n, k) for n in PROGRAMS for k in KINDS if (n in WHOLE or k in FEW) and (k != "a megabyte" or n == "values")],
 )
 
 
@@ -142,20 +145,19 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     sys.modules.pop("planted", None)
 
 
-@kinds
-@pytest.mark.parametrize(
-    ("program", "options"),
-    [
-        ("program", ["--tree", "--explain"]),
-        ("program", ["--json", "--tree", "--explain"]),
-        ("program", ["--quiet"]),
-        ("failing", ["--json"]),
-        ("failing", ["--explain"]),
-        ("unmade", []),
-    ],
-)
-def test_what_the_command_line_prints(kind: str, program: str, options: list[str], own: Any, tmp_path: Path) -> None:
-    name = own(KINDS[kind])
+RUNS: dict[str, tuple[str, list[str]]] = {
+    "tree": ("program", ["--tree", "--explain"]),
+    "json": ("program", ["--json", "--tree", "--explain"]),
+    "quiet": ("program", ["--quiet"]),
+    "failing": ("failing", ["--explain"]),
+    "failing json": ("failing", ["--json"]),
+    "unmade": ("unmade", []),
+}
+
+
+@pytest.mark.parametrize(("run", "kind"), [(r, k) for r in RUNS for k in KINDS if r == "tree" or k in FEW])
+def test_what_the_command_line_prints(run: str, kind: str, own: Any, tmp_path: Path) -> None:
+    name, (program, options) = own(KINDS[kind]), RUNS[run]
     (tmp_path / "problem.txt").write_text(KINDS[kind].replace("\ud800", "").replace("\udfff", ""), newline="")
     before = set(tmp_path.iterdir())
     asked = ["solve", "--program", f"{name}:{program}", "--input", "question=@problem.txt", *options]
