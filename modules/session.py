@@ -184,8 +184,10 @@ class Session:
             self._open(first_state(self.task, self.inputs, self.deadline))
             result = drive(self.search, self._prepare, **self._driven())
         finally:
-            rest(self.task, self._patience())
-            self._close()
+            try:
+                rest(self.task, self._patience())
+            finally:
+                self._close()
         return concluded(self, result)
 
     async def arun(self) -> SearchPrediction:

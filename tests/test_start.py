@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -142,3 +143,15 @@ def test_a_cancelled_search_does_not_hold_the_loop_for_a_step_that_still_runs() 
             break
         time.sleep(0.005)
     assert env.now == 0  # put back as its step ended, though nobody waited
+
+
+@drivers
+def test_an_end_that_raises_is_heard_and_the_journal_is_closed(driver: str, tmp_path: Path) -> None:
+    class Rude(Letters):
+        def rest(self) -> None:
+            raise OSError("cannot be put back")
+
+    path = tmp_path / "run.jsonl"
+    for _ in range(2):  # a journal that is open has a lock, and the second call would be refused
+        with pytest.raises(OSError, match="cannot be put back"):
+            play(LATS(env=Rude()), WORLD.engine(), driver, question="q", config={"journal": path})
