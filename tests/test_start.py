@@ -151,7 +151,8 @@ def test_an_end_that_raises_is_heard_and_the_journal_is_closed(driver: str, tmp_
         def rest(self) -> None:
             raise OSError("cannot be put back")
 
-    path = tmp_path / "run.jsonl"
+    path, kept = tmp_path / "run.jsonl", []
     for _ in range(2):  # a journal that is open has a lock, and the second call would be refused
-        with pytest.raises(OSError, match="cannot be put back"):
+        with pytest.raises(OSError, match="cannot be put back") as raised:
             play(LATS(env=Rude()), WORLD.engine(), driver, question="q", config={"journal": path})
+        kept.append(raised.value)  # with all that its frames hold
