@@ -155,4 +155,5 @@ def test_an_end_that_raises_is_heard_and_the_journal_is_closed(driver: str, tmp_
     for _ in range(2):  # a journal that is open has a lock, and the second call would be refused
         with pytest.raises(OSError, match="cannot be put back") as raised:
             play(LATS(env=Rude()), WORLD.engine(), driver, question="q", config={"journal": path})
+        assert raised.value.__context__ is None
         kept.append(raised.value)  # with all that its frames hold
