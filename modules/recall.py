@@ -35,7 +35,7 @@ def recall(session: Session, ask: Ask, reply: Reply) -> None:
             session.jobs.cut.add(ask.request)  # asked again, it gets more room
     elif session.trace is not None and reply.records:
         _traced(session, ask, reply)
-    if session.plan.limits.cost is not None:
+    if session.search.budget.cost is not None:
         session.unpriced = next((r["model"] for r in reply.records if r["cost"] is None), session.unpriced)
 
 
