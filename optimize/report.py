@@ -6,6 +6,7 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..search.visible import one_line
 from .fields import cell, fields_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def summary(result: EvaluationResult) -> str:
         treated = "left out of the score" if result.failure_score is None else f"counted as {result.failure_score:g}"
         lines.append(f"{len(failed)} of {len(result.outcomes)} failed, {treated}:")
         kinds = Counter((outcome.at, outcome.error) for outcome in failed)
-        lines += [f"  {count} x {at}: {error}" for (at, error), count in kinds.most_common(SHOWN)]
+        lines += [f"  {count} x {at}: {one_line(str(error))}" for (at, error), count in kinds.most_common(SHOWN)]
         if len(kinds) > SHOWN:
             lines.append(f"  and {len(kinds) - SHOWN} other errors")
     if faults := sum(outcome.faults > 0 for outcome in result.outcomes if outcome.score is not None):
@@ -81,8 +82,7 @@ def _told(outcome: Outcome, score: float | None) -> Any:
 def _line(value: Any) -> str:
     """A value on one short line, with control characters as escapes."""
     text = " ".join(str(value).split())
-    short = text if len(text) <= WIDE else f"{text[:WIDE]} ..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short)
+    return one_line(text if len(text) <= WIDE else f"{text[:WIDE]} ...")
 
 
 class Progress:

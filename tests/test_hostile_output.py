@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from engines import Engine, lm
 from hostile import KINDS, PROGRAMS, SMALL, obeyed, search, thoughts
-from thoughtree import SearchFailed, SearchResult, TreeOfThoughts
+from thoughtree import Evaluate, SearchFailed, SearchResult, TreeOfThoughts
 from thoughtree.cli import app
 from thoughtree.modules.progress import SearchProgress, progress
 
@@ -98,6 +98,27 @@ def test_words_of_failures_and_events(kind: str) -> None:
     for event in events:
         assert isinstance(event, SearchProgress)
         assert event == f"data: {event.removeprefix('data: ').rstrip()}\n\n"
+
+
+@kinds
+def test_words_and_tables_of_an_evaluation(kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = KINDS[kind]
+
+    def answer(question: str) -> Any:
+        if question == "lost":
+            raise LookupError(text)
+        return dspy.Prediction(answer=text)
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> Any:
+        return dspy.Prediction(score=0.5, feedback=text)
+
+    examples = [dspy.Example(question=q, answer=text).with_inputs("question") for q in (text, "lost")]
+    path = tmp_path / "evaluation.json"
+    result = Evaluate(devset=examples, metric=metric, num_threads=1, display_table=True, save_as_json=path)(answer)
+    assert len(result.errors) == 1
+    printed = capsys.readouterr()
+    for told in (printed.out, printed.err, result.summary(), path.read_bytes().decode("ascii")):
+        assert obeyed(told) == []
 
 
 # ---- the command line

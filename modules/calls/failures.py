@@ -15,6 +15,7 @@ from typing import Any
 import dspy
 
 from ...search.protocol import Failed, Refused, Unread
+from ...search.visible import one_line
 from .limit import Refusal
 from .meter import Meter, OverCalls
 from .redaction import redact as redact
@@ -53,11 +54,11 @@ def failure(error: Exception, meter: Meter) -> Unread | Failed | Refused:
 
 
 def describe(error: BaseException, secrets: set[str] | None = None) -> str:
-    """One line: the error, where code of ours or the user's raised it, and its causes."""
+    """One line, which no terminal obeys: the error, where code of ours or the user's raised it, and its causes."""
     told = []
     for cause in _chain(error, implied=True):
         problem = NOISE.split(_said(cause), maxsplit=1)[0]
-        told.append(f"{type(cause).__name__}: {' '.join(problem.split())}{_place(cause)}")
+        told.append(f"{type(cause).__name__}: {one_line(problem)}{_place(cause)}")
         if isinstance(cause, dspy.LMError) and not isinstance(cause, dspy.LMUnexpectedError):
             break  # what lies below says the same in the provider's terms
     text = redact(", caused by ".join(told), secrets or ())
