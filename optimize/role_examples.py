@@ -132,7 +132,7 @@ def _seen(
         if result.task is None:
             raise ValueError("this result has no task; load it with one: SearchResult.load(path, task)")
         known = labels(result, accepted=accepted, proposals_are_all=proposals_are_all)
-        yield Seen(program, inputs, result, known)
+        yield Seen(program, inputs, result, known, accepted=accepted)
 
 
 def _answer(thing: Any) -> SearchPrediction:

@@ -30,7 +30,8 @@ ROLE_OF = {Propose: "propose", Rate: "rate", Step: "world", Reflect: "reflect", 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
     """program: whose roles were asked. labels: of the nodes of which something is known. entries: the calls, where they
-    were traced; without them, what was asked is rendered again.
+    were traced; without them, what was asked is rendered again. accepted: what a metric says of the answer, if it was
+    asked.
     """
 
     program: Any
@@ -38,6 +39,7 @@ class Seen:
     result: SearchResult[Any, Any]
     labels: Mapping[int, Label]
     entries: Mapping[Request, list[Entry]] = field(default_factory=dict[Request, list[Entry]])
+    accepted: bool | None = None
 
     @classmethod
     def of(cls, trace: Trace, *, accepted: bool | None = None, proposals_are_all: bool = False) -> Seen:
@@ -45,12 +47,16 @@ class Seen:
         if trace.result is None:
             raise ValueError("this trace is of a search that is not over")
         found = labels(trace.result, accepted=accepted, proposals_are_all=proposals_are_all)
-        return cls(trace.program, trace.inputs, trace.result, found, trace.kept)
+        return cls(trace.program, trace.inputs, trace.result, found, trace.kept, accepted)
 
     @property
     def tells(self) -> bool:
         """Whether code knows good states from bad ones here."""
         return any(label.why is Why.UNSOLVABLE for label in self.labels.values())
+
+    def leads(self, id: int) -> bool:
+        """Whether the node is on the path to a solution that was found."""
+        return id in self.labels and self.labels[id].why in (Why.SOLUTION, Why.METRIC)
 
     def role(self, request: Request) -> Any:
         """The role of ours that answers such a request; None for code, and for functions and modules of the user's."""

@@ -1,0 +1,86 @@
+"""A program run on examples for its traces: what each search inside it asked, was told, and came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import dspy
+
+from ..modules.calls.failures import describe
+from ..modules.program import Program
+from ..modules.trace import Entry, Trace, credit_of
+from ..search.budget import Ended
+from .running import Lost
+from .scoring import Scorer
+from .seen import Seen
+from .workers import in_threads
+
+
+@dataclass(slots=True, eq=False)
+class Gathered:
+    """One run on one example.
+
+    accepted: what the metric says of the prediction. searches: those that were made. others: calls of predictors
+    outside any search. error: one line, where the program, its search or the metric failed.
+    """
+
+    example: dspy.Example
+    accepted: bool = False
+    searches: list[Seen] = field(default_factory=list[Seen])
+    others: list[Entry] = field(default_factory=list[Entry])
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """threshold: the score from which a prediction is accepted; None: above 0. max_errors: the runs that may fail."""
+
+    program: dspy.Module
+    scorer: Scorer
+    threads: int
+    threshold: float | None = None
+    proposals_are_all: bool = False
+    max_errors: int = 10
+    errors: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def run(self, examples: Sequence[dspy.Example], round: int = 0) -> list[Gathered]:
+        """Each example once, in their order. round: from 1 on, samples other than those before, at temperature 1.
+
+        Raises the error of the run that was one too many.
+        """
+        found = [Gathered(example) for example in examples]
+        in_threads(found, lambda one: self._one(one, round), self.threads)
+        return found
+
+    def _one(self, one: Gathered, round: int) -> None:
+        traces: list[Trace] = []
+        try:
+            with dspy.context(trace=[], search_traces=traces, **_other(round)):
+                prediction = self.program(**one.example.inputs())
+                entries: list[Entry] = list(dspy.settings.trace)
+            for trace in traces:
+                result = trace.result
+                if result is not None and result.ended is Ended.ERROR and not result.solved:
+                    raise Lost(result.first_error or "the search ended with an error")
+            score = self.scorer.read(self.scorer.call(one.example, prediction)).value
+        except Exception as error:
+            one.error = str(error) if isinstance(error, Lost) else describe(error)
+            with self._lock:
+                self.errors += 1
+                if self.errors > self.max_errors:
+                    raise
+            return
+        one.accepted = score > 0 if self.threshold is None else score >= self.threshold
+        # A pipeline that is wrong says nothing of a search inside it: its answer may have been right.
+        said = True if one.accepted else False if isinstance(self.program, Program) else None
+        one.searches = [Seen.of(t, accepted=said, proposals_are_all=self.proposals_are_all) for t in traces]
+        one.others = [entry for entry in entries if credit_of(entry[2]) is None]
+
+
+def _other(round: int) -> dict[str, Any]:
+    lm = dspy.settings.lm
+    return {"lm": lm.copy(rollout_id=round, temperature=1.0)} if round and lm is not None else {}
