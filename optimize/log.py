@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ class Log:
             try:
                 _outcome(found, 0, dspy.Example())
                 self.finished[found["key"]] = found
-            except (LookupError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
                 raise LogError(f"{self.path}, line {number}: not a finished example ({error!r})") from error
 
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:
@@ -138,21 +139,32 @@ class Log:
 
 
 def _outcome(line: Mapping[str, Any], index: int, example: dspy.Example) -> Outcome:
-    """LookupError, TypeError, ValueError for a line that is none."""
+    """LookupError, TypeError, AttributeError, ValueError, ArithmeticError for a line that is none."""
+    for name, kinds in (("feedback", str | None), ("solved", bool | None), ("key", str)):
+        if not isinstance(line[name], kinds):
+            raise ValueError(f"{name} is {line[name]!r}")
+    if not isfinite(line["score"]):
+        raise ValueError(f"score is {line['score']!r}")
     return Outcome(
         index,
         example,
         dspy.Prediction(**line["prediction"]),
         score=float(line["score"]),
         feedback=line["feedback"],
-        spent=Usage(**line["spent"]),
-        judged=Usage(**line["judged"]),
-        unpriced=int(line["unpriced"]),
-        seconds=float(line["seconds"]),
+        spent=Usage(**{name: _amount(told) for name, told in line["spent"].items()}),
+        judged=Usage(**{name: _amount(told) for name, told in line["judged"].items()}),
+        unpriced=int(_amount(line["unpriced"])),
+        seconds=float(_amount(line["seconds"])),
         solved=line["solved"],
-        faults=int(line["faults"]),
+        faults=int(_amount(line["faults"])),
         resumed=True,
     )
+
+
+def _amount(told: Any) -> Any:
+    if not isinstance(told, int | float) or isinstance(told, bool) or not 0 <= float(told) < inf:
+        raise ValueError(f"{told!r} is no amount")
+    return told
 
 
 def _differences(there: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:

@@ -15,8 +15,9 @@ import pytest
 
 import thoughtree
 from hostile import PROGRAMS, SMALL, Case, Room, search
-from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Game24, SearchResult, TreeOfThoughts
+from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Evaluate, Game24, SearchResult, TreeOfThoughts
 from thoughtree.modules.lessons import Lessons
+from thoughtree.optimize.log import LogError
 from thoughtree.report import summary_text
 from thoughtree.search import JournalError
 from thoughtree.search.visible import in_json
@@ -329,3 +330,29 @@ def test_lessons_are_readable_and_obeyed_by_no_terminal(tmp_path: Path) -> None:
     assert r"a\u001b[2J\u009b31m\u202eb\u2028c\ud800d\udb40\udc41 日本 " in text
     assert Lessons.load(path) == (harm,)
     assert in_json('{"日本": "½\\n"}') == '{"日本": "½\\n"}'
+
+
+# ---- evaluations
+
+
+def test_an_evaluation_is_continued_or_refused(tmp_path: Path) -> None:
+    def answer(question: str) -> Any:
+        return dspy.Prediction(answer=question)
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> Any:
+        return dspy.Prediction(score=0.5, feedback="near")
+
+    examples = [dspy.Example(question=f"q{i}", answer=str(i)).with_inputs("question") for i in range(3)]
+    folder, outcomes = tmp_path / "saved", []
+
+    def run() -> None:
+        result = Evaluate(devset=examples, metric=metric, num_threads=1, resume=folder)(answer)
+        assert result.table() is not None
+        assert str(len(examples)) in result.summary()
+
+    run()
+    (path,) = folder.iterdir()
+    for variant in lines(path.read_bytes(), seed=3, most=150):
+        path.write_bytes(variant)
+        outcomes.append(refused(path, run, LogError))
+    assert set(outcomes) == {True, False}
