@@ -74,11 +74,16 @@ class Gatherer:
                 if self.errors > self.max_errors:
                     raise
             return
-        one.accepted = score > 0 if self.threshold is None else score >= self.threshold
+        one.accepted = accepts(score, self.threshold)
         # A pipeline that is wrong says nothing of a search inside it: its answer may have been right.
         said = True if one.accepted else False if isinstance(self.program, Program) else None
         one.searches = [Seen.of(t, accepted=said, proposals_are_all=self.proposals_are_all) for t in traces]
         one.others = [entry for entry in entries if credit_of(entry[2]) is None]
+
+
+def accepts(score: float, threshold: float | None) -> bool:
+    """Whether an answer of this score is right: from the threshold on; without one, above 0."""
+    return score > 0 if threshold is None else score >= threshold
 
 
 def _other(round: int) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _demo(seen: Seen, request: Request, inputs: Any, made: Any) -> tuple[dict[st
             right = seen.leads(request.node) if evidence is None else evidence.judge(made).right
             return (fields, None) if right else None
         case Reflect():
-            return (fields, None) if _helped(seen, request, made) else None
+            return (fields, None) if helped(seen, request, made) else None
         case Answer():
             right = seen.result.solved if seen.accepted is None else seen.accepted
             return (fields, None) if right and request.node == seen.result.best.id else None
@@ -114,7 +114,7 @@ def _rating(seen: Seen, request: Rate, fields: dict[str, Any], made: Any) -> tup
     return None if label.truth and not seen.leads(request.nodes[0]) else (fields, label.truth)
 
 
-def _helped(seen: Seen, request: Reflect, made: Any) -> bool:
+def helped(seen: Seen, request: Reflect, made: Any) -> bool:
     """Whether the lesson was shown where a step that a solution follows was proposed."""
     role = seen.role(request)
     assert isinstance(role, Reflector)

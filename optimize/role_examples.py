@@ -17,6 +17,7 @@ from ..modules.trace import Trace
 from ..search import SearchResult
 from ..search.protocol import Propose, Rate
 from .evaluation import EvaluationResult
+from .gathering import accepts
 from .hindsight import labels
 from .replaying import journals_in, replayed
 from .role_example import RoleExample, reply_of
@@ -33,6 +34,7 @@ def role_examples(
     *,
     examples: Sequence[dspy.Example] | None = None,
     metric: Callable[..., Any] | None = None,
+    metric_threshold: float | None = None,
     roles: Iterable[str] | None = None,
     balanced: bool = True,
     proposals_are_all: bool = False,
@@ -45,8 +47,9 @@ def role_examples(
 
     results: what searches of this program left: predictions, (example, prediction) pairs, an evaluation, traces, or
     journals (files and folders of them, which need `examples`). metric: whether an answer is right, where code cannot
-    tell; it needs the examples. roles: only these. balanced: as many good states as bad ones among the ratings.
-    proposals_are_all: see `labels`. seed: of what is left out to balance.
+    tell; it needs the examples, and accepts from metric_threshold on (None: above 0). roles: only these. balanced: as
+    many good states as bad ones among the ratings. proposals_are_all: see `labels`. seed: of what is left out to
+    balance.
 
     A verdict's label is what the search found below the state, or what code says; a state of which neither tells is
     left out. The right steps are those that a solution follows. Equal examples are given once; of two that contradict
@@ -58,7 +61,7 @@ def role_examples(
             raise ValueError(f"roles={wanted!r}: {name!r} is none of {', '.join(map(repr, ROLES))}")
     if not isinstance(program, Program):
         raise TypeError(f"program={type(program).__name__}: must be one of ours; of a pipeline, give the inner program")
-    seen = list(_seen(results, program, examples, metric, proposals_are_all))
+    seen = list(_seen(results, program, examples, metric, metric_threshold, proposals_are_all))
     return sets_of(seen, wanted, balanced=balanced, seed=seed)
 
 
@@ -111,7 +114,12 @@ def _examples(seen: Seen, roles: Sequence[str]) -> Iterator[RoleExample]:
 
 
 def _seen(
-    results: Any, program: Program, examples: Sequence[dspy.Example] | None, metric: Any, proposals_are_all: bool
+    results: Any,
+    program: Program,
+    examples: Sequence[dspy.Example] | None,
+    metric: Any,
+    threshold: float | None,
+    proposals_are_all: bool,
 ) -> Iterator[Seen]:
     scorer = None if metric is None else Scorer(metric)
     for example, thing in _pairs(results, program, examples):
@@ -120,7 +128,7 @@ def _seen(
             if example is None:
                 raise ValueError("metric=: needs the example of each result; give examples=, or (example, prediction)")
             prediction = thing if isinstance(thing, SearchPrediction) else _answer(thing)
-            accepted = scorer.read(scorer.call(example, prediction)).value > 0
+            accepted = accepts(scorer.read(scorer.call(example, prediction)).value, threshold)
         if isinstance(thing, Trace):
             yield Seen.of(thing, accepted=accepted, proposals_are_all=proposals_are_all)
             continue

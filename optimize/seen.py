@@ -153,7 +153,7 @@ class Seen:
             return None
         if not truths or (mode == "vote" and not any(truths)):
             return None
-        return Verdicts(role, known, tuple(map(self._name, nodes)))
+        return Verdicts(role, known, tuple(self.name(node.id) for node in nodes))
 
     def _label(self, node: Node[Any, Any], role: Any) -> Label | None:
         """A judge is asked how near an attempt has come, not what may become of it: one that failed has failed.
@@ -165,8 +165,10 @@ class Seen:
             return Label(False, Why.FAILED) if known is None or known < NEAR else None
         return self.labels.get(node.id)
 
-    def _name(self, node: Node[Any, Any]) -> str:
+    def name(self, id: int) -> str:
+        """A node as feedback calls it: its state, or the actions that led there."""
         task: Any = self.result.task
+        node = self.result.tree[id]
         acts = isinstance(task, EnvironmentTask) or node.state is None
         return " -> ".join(self.result.steps(node)) if acts else str(task.render(node.state))
 

@@ -37,19 +37,29 @@ class Verdicts:
         shares = self.shares(prediction)
         if shares is None:
             return Judgement(0.0, False, "No rating could be read from the reply.")
-        agreement: list[float] = []
-        lines: list[str] = []
+        known = self._known(shares)
+        if not known:
+            return Judgement(EVEN, False, "Nobody knows what would have been right here.")
+        agreement = [agreed for agreed, _ in known]
+        score = sum(agreement) / len(agreement)
+        return Judgement(score, min(agreement) > EVEN, "\n".join(line for _, line in known))
+
+    def wrong(self, prediction: Any) -> list[str]:
+        """What feedback says of the verdicts that are on the wrong side."""
+        shares = self.shares(prediction)
+        return [] if shares is None else [line for agreed, line in self._known(shares) if agreed < EVEN]
+
+    def _known(self, shares: list[float | None]) -> list[tuple[float, str]]:
+        """Of each verdict on a node that is known: how far it is on the right side, and that in words."""
+        found: list[tuple[float, str]] = []
         for share, label, name in zip(shares, self.labels, self.names, strict=True):
             if share is None or label is None:
                 continue
-            agreement.append(share if label.truth else 1.0 - share)
+            agreed = share if label.truth else 1.0 - share
             verdict = "promising" if share > EVEN else "hopeless" if share < EVEN else "neither promising nor hopeless"
-            judged = "rightly" if agreement[-1] > EVEN else "wrongly" if agreement[-1] < EVEN else "undecidedly"
-            lines.append(f"`{quoted(name)}` was {judged} called {verdict}: {label.why.value}.")
-        if not agreement:
-            return Judgement(EVEN, False, "Nobody knows what would have been right here.")
-        score = sum(agreement) / len(agreement)
-        return Judgement(score, min(agreement) > EVEN, "\n".join(lines))
+            judged = "rightly" if agreed > EVEN else "wrongly" if agreed < EVEN else "undecidedly"
+            found.append((agreed, f"`{quoted(name)}` was {judged} called {verdict}: {label.why.value}."))
+        return found
 
     def shares(self, prediction: Any) -> list[float | None] | None:
         """How promising the reply calls each node, from 0 to 1; None: it says nothing of it. None: it is unread."""

@@ -19,9 +19,8 @@ from thoughtree.prompts import prompt_text, written
 EASY, HARD = (4, 9, 10, 13), (1, 2, 3, 4)
 BOLD = "Be BOLD: multiply."
 HARD_STEPS = {"1 2 3 4": ["1 * 2 = 2"], "2 3 4": ["2 * 3 = 6"], "4 6": STEPS["4 6"]}
-DEAD = {"1 2 3 4": ["4 - 3 = 1", "1 - 2 = 7"], "1 1 2": ["1 + 1 = 2"]}  # 1 1 2 makes no 24, and 1 - 2 is not 7
+DEAD = {"1 2 3 4": ["4 - 3 = 1", "5 + 5 = 10"], "1 1 2": ["1 + 1 = 2"]}  # 1 1 2 makes no 24, and there is no 5
 ON_PATH = {"4 9 10 13", "6 9 13", "1 2 3 4", "2 3 4", "4 6"}
-PROPOSED_FROM = {"easy": ["4 9 10 13", "6 9 13", "4 6"], "hard": ["1 2 3 4", "2 3 4", "4 6"]}
 
 
 class Model(Engine):

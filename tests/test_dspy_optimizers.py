@@ -10,12 +10,9 @@ import numpy as np
 from engines import lm
 from optimized24 import BOLD, ON_PATH, Model, examples, program, score
 from thoughtree import SearchTuner, solved
+from thoughtree.optimize.gepa import gepa_metric
 
 DEVSET = examples(1, 2)
-
-
-def five(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
-    return dspy.Prediction(score=float(pred.search.solved), feedback="multiply")
 
 
 def compiled(optimizer: Any, model: Model, student: Any = None, **given: Any) -> Any:
@@ -87,12 +84,22 @@ def test_simba():
 def test_gepa():
     model = Model()
     made = compiled(
-        lambda: dspy.GEPA(metric=five, max_metric_calls=24, reflection_lm=lm(model), num_threads=2),
+        lambda: dspy.GEPA(
+            metric=gepa_metric(solved),
+            max_metric_calls=24,
+            reflection_lm=lm(model),
+            component_selector="all",
+            num_threads=2,
+        ),
         model,
         valset=examples(1, 2),
     )
     check(made, model)
     assert made.propose.predict.signature.instructions == BOLD
+    reflected = "\n".join(str(call.request.messages) for call in model.calls if call.kind not in ("propose", "rate"))
+    assert "`4 - 3 = 1`: a dead end (code says that it cannot be solved)." in reflected
+    assert "`5 + 5 = 10`: illegal (" in reflected
+    assert "`13 15` was wrongly called promising: code says that it cannot be solved." in reflected
 
 
 def test_knn_few_shot():
@@ -124,7 +131,7 @@ def test_better_together_tunes_knobs_beside_gepa():
     assert score(student, model, DEVSET) == [False, False, False]
 
     def optimizer() -> Any:
-        gepa = dspy.GEPA(metric=five, max_metric_calls=60, reflection_lm=lm(model), num_threads=2)
+        gepa = dspy.GEPA(metric=gepa_metric(solved), max_metric_calls=60, reflection_lm=lm(model), num_threads=2)
         return dspy.BetterTogether(metric=solved, tuner=SearchTuner(solved, trials=6, num_threads=2), gepa=gepa)
 
     made = compiled(
