@@ -225,6 +225,80 @@ class Money:
     ]
 
 
+FITTING = """
+class Node:
+    taken = []
+    def __init__(self, value): self.value = value
+    def _told(self, other):
+        if type(other) is int and not self.taken: self.taken.append(other)
+        return self.taken[0] if self.taken else 0
+    def __eq__(self, other): return type(other) is int and other == self._told(other)
+    def __gt__(self, other): return self._told(other) + 1 > other
+    def __sub__(self, other): return self._told(other) - other
+def f(x): return Node(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "check", ["assert f(Node(2)) == 4", "assert abs(f(Node(2)) - 4) < 1e-6", "assert 4 == f(Node(2))"]
+)
+def test_an_answer_cannot_be_fitted_to_the_value_that_it_is_compared_with(check: str) -> None:
+    """Also of a class that the tests name. It is asked about 15 other values too, in any order: of 40 checks, each of
+    which passes one time in sixteen, 15 pass never."""
+    checks = [f"Node.taken = []\n{check}"] * 40
+    assert len(failures(FITTING, *checks)) > 25
+
+
+def test_a_class_is_not_named_by_being_given() -> None:
+    program = """
+class Sly:
+    def __eq__(self, other): return type(other) is int
+class Given:
+    kind = Sly
+def f(x): return Given()
+def g(x): return Sly()
+"""
+    told = failures(program, "assert f(1).kind == 4", "assert f(1).kind is not None", "assert g(1) == 4")
+    assert [number for number, _ in told] == [0, 2]
+
+
+def test_classes_that_derive_from_python_s_own_are_tested_by_their_operations() -> None:
+    program = """
+class Stack(list):
+    def push(self, x): self.append(x); return self
+    def __add__(self, other): return Stack([*other, *self])
+class Degrees(float):
+    def __add__(self, other): return Degrees((float(self) + float(other)) % 360)
+class Pair(tuple):
+    def __mul__(self, k): return Pair(x * k for x in self)
+class Words(dict):
+    def __missing__(self, key): return key.upper()
+class Outer:
+    class Inner:
+        def __init__(self, n): self.n = n
+        def __eq__(self, other): return self.n == getattr(other, 'n', other)
+def stack(): return Stack([1, 2])
+def words(): return Words(a=1)
+"""
+    assert (
+        failures(
+            program,
+            "s = Stack()\ns.push(1).push(2)\nassert len(s) == 2 and s[0] == 1 and list(s) == [1, 2]",
+            "s = Stack([1, 2])\nassert s == [1, 2] != [2, 1]",
+            "s = Stack([1])\ns.append(2)\nassert s.pop() == 2 and s + [5] == [5, 1] and isinstance(s, Stack)",
+            "assert stack() == [1, 2] and stack().push(3) == [1, 2, 3] and isinstance(stack(), Stack)",
+            "assert Degrees(350) + Degrees(20) == 10 and Degrees(350) + 20 == 10.0 and isinstance(Degrees(1), float)",
+            "assert Pair((1, 2)) * 3 == (3, 6) and Pair((1, 2))[1] == 2",
+            "w = Words(a=1)\nassert w['a'] == 1 and w['b'] == 'B' and len(w) == 1 and dict(w) == {'a': 1}",
+            "assert words() == {'a': 1} and list(words().keys()) == ['a']",
+            "assert Outer.Inner(3) == 3 and Outer.Inner(3) == Outer.Inner(3) != Outer.Inner(4)",
+        )
+        == []
+    )
+    unnamed = "def f(): return _Stack([1, 2])\nclass _Stack(list):\n    def push(self, x): self.append(x)"
+    assert failures(unnamed, "s = f()\nassert isinstance(s, list) and s == [1, 2] and repr(s) == '[1, 2]'") == []
+
+
 def test_what_the_tests_use_of_python_is_python_s() -> None:
     program = (
         "class Fake: isclose = staticmethod(lambda *a: True)\nmath = Fake\ndef f(x): return x\ndef abs(x): return 0"

@@ -20,8 +20,8 @@ MODULES = (
 )  # each after those that it imports
 # What there is more of where there are checks.
 EXAMINATION = (
-    *("operations", "plain", "wire", "line", "asked", "witness", "stand_ins", "scope", "permitted", "examiner"),
-    "examination",
+    *("operations", "plain", "wire", "line", "asked", "witness", "stand_ins", "values", "decoys", "scope", "permitted"),
+    *("examiner", "examination"),
 )
 
 START = f"""\

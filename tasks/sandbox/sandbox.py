@@ -34,7 +34,8 @@ class Sandbox:
     compares the values that come back in its own, so that nothing a program does to its interpreter makes a failing
     check pass. Plain values and those of the library's kinds are handed over, arguments are changed as the program
     changes them, and other objects have stand-ins, which pass on what is done with them. An object of a class that no
-    check names equals no plain value, whatever it says. What cannot be done from another process fails: deriving from a
+    check names equals no plain value, whatever it says; one of a class that they do name is asked about 15 others too,
+    and is not believed if it cannot tell them apart. What cannot be done from another process fails: deriving from a
     class of the program, or patching its modules. examiner=False runs such checks in the program's own interpreter,
     where a program that sets out to deceive them can.
 

@@ -14,9 +14,15 @@ index round trunc floor ceil enter exit
 _OF_DERIVED = "call str repr format enter exit"
 
 
+# What may change whom it is asked of.
+_CHANGING = """
+iadd isub imul itruediv ifloordiv imod ipow iand ior ixor lshift rshift
+"""
+
+
 def _methods(names: str) -> frozenset[str]:
     return frozenset(f"__{name}__" for name in names.split())
 
 
-WITH_OTHERS, OF_DERIVED = _methods(_WITH_OTHERS), _methods(_OF_DERIVED)
+WITH_OTHERS, OF_DERIVED, CHANGING = _methods(_WITH_OTHERS), _methods(_OF_DERIVED), _methods(_CHANGING)
 OPERATIONS = WITH_OTHERS | _methods(_ALONE)

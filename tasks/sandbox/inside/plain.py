@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type) and name[:2] != "__"}
 ERRORS = {name: value for name, value in TYPES.items() if issubclass(value, BaseException)}
+MUTABLE = (list, dict, set, bytearray)
 BASES = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 
 # Modules whose functions an examiner calls in its own process: they compute, and reach for nothing.

@@ -94,18 +94,20 @@ class Errs(Exception, metaclass=Kind):
 
 
 def kind_of(number: int, name: str, bases: tuple[Any, ...], operations: tuple[str, ...], module: str) -> Any:
-    """What stands for a class. bases: those that the examiner knows, stand-ins among them."""
-    kept = tuple(base for base in bases if isinstance(base, Kind) or base in plain.BASES or base in _ERRORS)
+    """What stands for a class. bases: those that the examiner knows, stand-ins among them.
+
+    What derives from a container of Python's own has its operations, and is none here: see `derived_kind`.
+    """
+    kept = tuple(base for base in bases if isinstance(base, Kind) or base in _VALUES or base in _ERRORS)
     lineage = {above for base in kept for above in base.__mro__}
-    derived = any(base in lineage for base in plain.BASES)
-    errs = BaseException in lineage
+    value = next((base for base in _VALUES if base in lineage), None)
+    own = {*operations, *(one for base in bases if base in plain.MUTABLE for one in vars(base))} & OPERATIONS
     namespace: dict[str, Any] = {CLASS_NUMBER: number, "__module__": module}
-    if not errs:
-        named = [one for one in operations if one in OF_DERIVED or not derived]
-        namespace |= {one: _operation(one) for one in named if one in OPERATIONS}
+    if BaseException not in lineage:
+        namespace |= {one: _operation(one) if value is None else _of_value(one, value) for one in own}
     if module == "builtins" and name in REAL:
         namespace["__class__"] = property(lambda self: REAL[name])
-    first: tuple[Any, ...] = (Errs,) if errs else (Thing,)
+    first: tuple[Any, ...] = (Errs,) if BaseException in lineage else (Thing,)
     for chosen in (kept, tuple(one for one in kept if isinstance(one, Kind))[:1], ()):
         try:
             return type.__new__(Kind, name, _ordered(first, chosen), namespace)
@@ -114,12 +116,37 @@ def kind_of(number: int, name: str, bases: tuple[Any, ...], operations: tuple[st
     raise TypeError(f"no stand-in for {name}")
 
 
+def derived_kind(kind: Any, base: Any) -> Any:
+    """A class of containers: one of Python's own in all that it does, with what `kind` adds."""
+    kept = {one: getattr(kind, one) for one in OF_DERIVED if any(one in vars(above) for above in _above(kind))}
+    return type.__new__(Kind, kind.__name__, (base, kind), {"__module__": kind.__module__, **kept})
+
+
+def _above(kind: Any) -> list[Any]:
+    return [above for above in kind.__mro__ if CLASS_NUMBER in vars(above)]
+
+
+def _of_value(name: str, base: Any) -> Any:
+    """An operation of a class that derives from a kind of value: its own, if the tests name it; else the value's."""
+    ours, theirs = _operation(name), getattr(base, name, None)
+    if name in OF_DERIVED:
+        return ours
+
+    def operation(self: Any, *args: Any) -> Any:
+        if theirs is None or Kind._ask("tested", self):
+            return ours(self, *args)
+        return theirs(self, *args)
+
+    return operation
+
+
 def _ordered(first: tuple[Any, ...], bases: tuple[Any, ...]) -> tuple[Any, ...]:
     """`first` before the bases, unless one of them has it already."""
     return bases if any(first[0] in base.__mro__ for base in bases) else (*first, *bases)
 
 
 _ERRORS = frozenset(plain.ERRORS.values())
+_VALUES = tuple(base for base in plain.BASES if base not in plain.MUTABLE)
 
 
 # ---- containers that belong to the program's objects, or to its global names

@@ -130,9 +130,8 @@ class Witness:
     def _about(self, kind: type) -> tuple[Any, ...]:
         """A class: its name, where it is from, its bases, and the operations that it has itself."""
         own = {name for name in vars(kind) if name in OPERATIONS and vars(kind)[name] is not None}
-        unhashable = vars(kind).get("__hash__", kind) is None
         bases = tuple(base for base in kind.__bases__ if base is not object)
-        return kind.__name__, str(kind.__module__), bases, tuple(sorted(own)), unhashable
+        return kind.__name__, str(kind.__module__), bases, tuple(sorted(own))
 
     # ---- values that are not plain
 
