@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .batch import Batch, Item, backoff, samples
 from .budget import Ceilings, Ended, Tally
 from .protocol import Answer, Ask, Failed, Rate, Reflect, Request, Unread
-from .roles import ROLES, ProtocolError
+from .roles import ROLES
 
 
 class Requests:
@@ -81,17 +81,10 @@ class Requests:
         self._outbox.append(Ask(self.asked, item.request, item.attempt, delay))
         self.asked += 1
 
-    def of(self, id: int) -> Item:
-        """The open request of that id. Raises ProtocolError where none is."""
-        item = self.open.get(id)
-        if item is None:
-            raise ProtocolError(f"reply {id} answers no open request")
-        return item
-
-    def told(self, id: int, item: Item) -> None:
+    def told(self, id: int, request: Request) -> None:
         """A reply came: what was reserved for it is free, or spent."""
         del self.open[id]
-        self._reserved -= self.price(item.request)
+        self._reserved -= self.price(request)
 
     def applied(self, item: Item) -> None:
         """From now on, the same request is a new one."""

@@ -22,9 +22,12 @@ from .protocol import ONE_CALL, Answer, Ask, Failed, Outcome, Propose, Proposed,
 from .rating import Rating
 from .requests import Requests
 from .result import SearchResult
-from .roles import check_answer
+from .roles import ProtocolError, check_answer
 from .routines import Routines
 from .tree import SOLVED, A, Node, S, Tree
+
+# Module constants: reading a member through its enum class costs a lookup per reply.
+RUNNING, CLOSING = SearchStatus.RUNNING, SearchStatus.CLOSING
 
 
 class Search(Generic[S, A]):
@@ -71,7 +74,7 @@ class Search(Generic[S, A]):
         budget, rating = budget or Budget(), rating or Rating()
         self.tree: Tree[S, A] = Tree(root)
         self.controller, self.rating, self.budget = controller, rating, budget
-        self.status: SearchStatus = SearchStatus.RUNNING
+        self.status: SearchStatus = RUNNING
         self.ended: Ended | None = None
         self.account = Account()
         self.spent, self.by_role = self.account.spent, self.account.by_role
@@ -132,26 +135,29 @@ class Search(Generic[S, A]):
 
         Raises ProtocolError for an id that is not open, and for an outcome that does not answer the request.
         """
-        item = self._requests.of(id)
+        requests = self._requests
+        item = requests.open.get(id)
+        if item is None:
+            raise ProtocolError(f"reply {id} answers no open request")
         request = item.request
         check_answer(request, outcome)
         kind = type(request)
-        self._requests.told(id, item)
+        requests.told(id, request)
         if type(outcome) is Refused:
             self._refuse(outcome)
             return
         self.account.pay(kind, usage)
         if (batches := item.batches) and (log := batches[0].log) is not None:
             log.count(kind, usage.calls)
-        closing = self.status is SearchStatus.CLOSING and kind is Answer
+        closing = self.status is CLOSING and kind is Answer
         if type(outcome) is Unread or type(outcome) is Failed:
             self.account.count_fault(kind, outcome)
-            if (closing or self.status is SearchStatus.RUNNING) and self._requests.again(item, outcome):
+            if (closing or self.status is RUNNING) and requests.again(item, outcome):
                 return
         if closing:
             self.closed = outcome
             self._settle_status()
-        elif self.status is not SearchStatus.RUNNING:
+        elif self.status is not RUNNING:
             pass  # late: paid for and counted, and changes nothing
         elif type(outcome) is Failed and outcome.fatal:
             self._end(Ended.ERROR)
@@ -160,9 +166,9 @@ class Search(Generic[S, A]):
 
     def stop(self, why: Ended = Ended.STOPPED) -> None:
         """End the search. Replies to requests already handed out may still be told."""
-        if self.status is SearchStatus.RUNNING:
+        if self.status is RUNNING:
             self._end(why)
-        elif self.status is SearchStatus.CLOSING:
+        elif self.status is CLOSING:
             self._requests.drop()
             self._settle_status()
 
@@ -177,7 +183,7 @@ class Search(Generic[S, A]):
     @property
     def done(self) -> bool:
         """Nothing more will be asked."""
-        return self.status is not SearchStatus.RUNNING and self.status is not SearchStatus.CLOSING
+        return self.status is not RUNNING and self.status is not CLOSING
 
     @property
     def short(self) -> bool:
@@ -223,9 +229,9 @@ class Search(Generic[S, A]):
 
     def _refuse(self, outcome: Refused) -> None:
         """A purse outside did not let the call start: what is in flight finishes, then the search ends."""
-        if self.status is SearchStatus.CLOSING:
+        if self.status is CLOSING:
             self._settle_status()
-        elif self.status is SearchStatus.RUNNING:
+        elif self.status is RUNNING:
             self._purse = True
             self._requests.refused = self._requests.refused or Ended(outcome.why)
             self._fill()
@@ -246,11 +252,12 @@ class Search(Generic[S, A]):
                 self._apply(batch)
         for batch in item.batches:
             batch.missing -= 1
-            if not batch.missing and self.status is SearchStatus.RUNNING:
+            if not batch.missing and self.status is RUNNING:
                 del self._batches[batch]
                 self._apply(batch)
                 self._resume(batch.routine)
-        self._fill()
+        if not self._routines.are_full or self._requests.refused:
+            self._fill()
 
     def _apply(self, batch: Batch) -> None:
         """Apply what was told of `batch`, in its order."""
@@ -259,7 +266,7 @@ class Search(Generic[S, A]):
             if item.outcome is not None and not item.applied and grower.solution is None and grower.claim is None:
                 self._requests.applied(item)
                 grower.apply(item.request, item.outcome, item.landings)
-        if self.status is SearchStatus.RUNNING:
+        if self.status is RUNNING:
             if grower.solution is not None or grower.claim is not None:
                 self._end(Ended.GOAL)
             elif grower.full:
@@ -270,7 +277,7 @@ class Search(Generic[S, A]):
     def _fill(self) -> None:
         """Begin as many routines as may run; end the search where none is left, or a ceiling lets none go on."""
         routines, requests = self._routines, self._requests
-        while self.status is SearchStatus.RUNNING:
+        while self.status is RUNNING:
             if requests.refused and not requests.open:
                 return self._end(requests.refused)
             if requests.refused or routines.are_full:
@@ -285,7 +292,7 @@ class Search(Generic[S, A]):
 
     def _resume(self, routine: Routine) -> None:
         """Run `routine` up to its next batch, and issue that batch as far as the budget goes."""
-        while self.status is SearchStatus.RUNNING:
+        while self.status is RUNNING:
             requests = self._routines.advance(routine)
             if requests is None:
                 if self._routines.ended is not None:
@@ -302,7 +309,7 @@ class Search(Generic[S, A]):
     # ---- how it ends
 
     def _end(self, why: Ended) -> None:
-        self.status, self.ended = SearchStatus.CLOSING, why
+        self.status, self.ended = CLOSING, why
         for batch in list(self._batches):
             self._apply(batch)  # what was told is paid for: it counts, though its batch stays incomplete
         self._batches.clear()
