@@ -34,7 +34,7 @@ Recall = Callable[[Ask, Reply], None]
 
 
 class Pump(Generic[S, A, C]):
-    """Feeds one search. All of it runs on the driver's thread, the only one that touches the tree.
+    """Feeds one search, on one thread at a time: only whoever is in here touches the tree.
 
     A driver journals a reply, then tells it, in one order for all replies, those of code among them: node ids
     hang on it.

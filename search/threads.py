@@ -6,9 +6,11 @@ import contextvars
 import threading
 import time
 from asyncio import CancelledError
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from .grow import describe
 from .journal import Journal
@@ -22,70 +24,162 @@ from .tree import A, S, Tree
 
 LONGEST = 86_400.0  # seconds: Python's queues take no time of centuries, and whoever waits a day may look again
 
-# Prepared on the driver's thread (the only one that touches the tree), called on another.
+# Prepared by whoever has the turn (only one thread at a time touches the tree), called without it.
 Call: TypeAlias = Callable[[], Reply]
+Job: TypeAlias = tuple[Ask, contextvars.Context, Call]
 
 
-class _Workers:
-    """Daemon threads, started as needed. A hung call holds one, and never the caller or the exit."""
+class _Turns(Generic[S, A]):
+    """Calls, each in a daemon thread, and what is done between them, which has one thread at a time: the turn.
 
-    def __init__(self, journal: Journal | None) -> None:
-        self.started, self.journal = 0, journal
-        self.order = threading.Lock()
-        self.jobs: SimpleQueue[tuple[Ask, contextvars.Context, Call] | None] = SimpleQueue()
-        self.done: SimpleQueue[tuple[Ask, Reply | BaseException] | None] = SimpleQueue()  # None: look up
+    A worker that has made its call tells the reply and goes on with the next call by itself, if it can have the turn.
+    To hand both to the driver's thread and back would be two changes of threads a call, and with a hundred threads
+    each waits its time. Where somebody observes, the driver's thread has all the turns: callbacks may belong to it.
 
-    def start(self, ask: Ask, call: Reply | Call, flying: int) -> None:
-        """Have a worker make the call. A reply of code is there already."""
-        if isinstance(call, Reply):
-            self.deliver(ask, call)
-            return
-        self.jobs.put((ask, contextvars.copy_context(), call))
-        if flying >= self.started:
+    A call that hangs holds its thread, and never the caller or the exit.
+    """
+
+    def __init__(
+        self, pump: Pump[S, A, Call], journal: Journal | None, slots: Slots, due: Callable[[float], Any], shared: bool
+    ) -> None:
+        """due: why the search has to end now, or None. shared: whether workers may have the turn."""
+        # None once closed: what a hung call's thread still holds is not the search.
+        self.open: tuple[Pump[S, A, Call], Slots] | None = (pump, slots)
+        self.journal, self.due, self.shared = journal, due, shared
+        self.turn = threading.Lock()
+        self.context = contextvars.copy_context()  # the caller's, for hooks that a worker runs
+        self.started = 0
+        self.over = False  # it was due to end: nobody waits for what is in flight
+        self.error: BaseException | None = None  # of a hook that a worker ran: the caller's
+        self.wakes: SimpleQueue[None] = SimpleQueue()  # the driver's thread waits for these
+        self._order = threading.Lock()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._arrived: deque[tuple[Ask, Reply | BaseException]] = deque()
+
+    def wake(self) -> None:
+        self.wakes.put(None)
+
+    def close(self) -> None:
+        """Nothing begins any more. What is in flight ends by itself."""
+        self.open = None
+        for _ in range(self.started):
+            self._jobs.put(None)
+
+    # ---- with the turn
+
+    def advance(self, *, keep: bool = False) -> Job | None:
+        """Tell what has arrived, and start what may start. keep: give one job back, for this thread to do."""
+        try:
+            return self._advance(keep)
+        except BaseException:
+            self.open = None  # before another thread has the turn
+            raise
+
+    def _advance(self, keep: bool) -> Job | None:
+        kept: Job | None = None
+        while self.open is not None:
+            pump, slots = self.open
+            now = time.monotonic()
+            if not pump.search.done and (why := self.due(now)) is not None:
+                self.tell()  # in time, and it may be the solution
+                pump.search.stop(why)
+                self.over = True
+            if self.over or pump.search.done:
+                if kept is not None:  # it does not start
+                    slots.give_back(kept[0].request)
+                return None
+            if slots.some and (found := pump.next(now, slots.free)) is not None:
+                ask, call = found
+                slots.take(ask.request)
+                if isinstance(call, Reply):
+                    self._deliver(ask, call)
+                elif keep and kept is None:
+                    kept = ask, contextvars.copy_context(), call
+                else:
+                    self._start((ask, contextvars.copy_context(), call), slots.taken)
+            elif not self._tell_one() and not pump.search.done:
+                return kept
+        return None
+
+    def tell(self) -> None:
+        """Tell the replies that are there."""
+        while self._tell_one():
+            pass
+
+    def _tell_one(self) -> bool:
+        """Tell the first of them; False: there is none. Raises what its call raised, if that is the caller's."""
+        if not self._arrived or self.open is None:
+            return False
+        pump, slots = self.open
+        ask, reply = self._arrived.popleft()
+        slots.give_back(ask.request)
+        if isinstance(reply, BaseException):
+            raise reply
+        pump.tell(ask, reply)
+        return True
+
+    def _start(self, job: Job, flying: int) -> None:
+        self._jobs.put(job)
+        if flying > self.started:
             self.started += 1
             threading.Thread(target=self._work, name=f"thoughtree-{self.started}", daemon=True).start()
 
-    def deliver(self, ask: Ask, reply: Reply | BaseException) -> None:
-        """Journal a reply and queue it for the driver: in one order, which is that in which it will be told."""
+    # ---- in a worker
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            while job is not None:
+                ask, context, call = job
+                del job
+                self._deliver(ask, _answer(context, call))
+                del context, call  # an idle worker holds on to nothing
+                job = self._follow()
+
+    def _deliver(self, ask: Ask, reply: Reply | BaseException) -> None:
+        """Journal a reply and put it where it is told from: in one order, which is that in which it will be told."""
         if self.journal is None or isinstance(reply, BaseException):
-            self.done.put((ask, reply))
+            self._arrived.append((ask, reply))
             return
-        with self.order:
+        with self._order:
             try:
                 self.journal.write(ask, reply)
             except Exception as error:
-                self.done.put((ask, error))
+                self._arrived.append((ask, error))
             else:
-                self.done.put((ask, reply))
+                self._arrived.append((ask, reply))
 
-    def arrived(self) -> Iterator[tuple[Ask, Reply | BaseException]]:
-        """The replies that are there, without waiting."""
-        while True:
-            try:
-                found = self.done.get_nowait()
-            except Empty:
-                return
-            if found is not None:
-                yield found
-
-    def _work(self) -> None:
-        while (job := self.jobs.get()) is not None:
-            ask, context, call = job
-            del job
-            self.deliver(ask, self._answer(context, call))
-            del context, call  # an idle worker holds on to nothing
-
-    def _answer(self, context: contextvars.Context, call: Call) -> Reply | BaseException:
+    def _follow(self) -> Job | None:
+        """After a call: the job to go on with. None where another thread has the turn, or there is nothing to start."""
+        if not self.shared or not self.turn.acquire(blocking=False):
+            self.wake()
+            return None
+        job: Job | None = None
         try:
-            return context.run(call)
-        except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
-            return Reply(Failed(describe(error)), ONE_CALL)
-        except BaseException as error:  # SystemExit, KeyboardInterrupt: the caller's, not this thread's
-            return error
+            job = self.context.run(self.advance, keep=True)
+        except BaseException as error:
+            self.error = error
+        finally:
+            awaited = self._awaited()
+            self.turn.release()
+            if awaited or self._arrived:  # the latter came meanwhile, and found the turn taken
+                self.wake()
+        return job
 
-    def close(self) -> None:
-        for _ in range(self.started):
-            self.jobs.put(None)
+    def _awaited(self) -> bool:
+        """Whether the driver's thread has to look: at an end, or at a delay that it does not know of."""
+        if self.open is None:
+            return self.error is not None
+        pump, slots = self.open
+        return self.over or pump.search.done or not slots.taken or pump.ready_at() is not None
+
+
+def _answer(context: contextvars.Context, call: Call) -> Reply | BaseException:
+    try:
+        return context.run(call)
+    except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
+        return Reply(Failed(describe(error)), ONE_CALL)
+    except BaseException as error:  # SystemExit, KeyboardInterrupt: the caller's, not this thread's
+        return error
 
 
 def drive(
@@ -102,60 +196,47 @@ def drive(
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight, and `steps` steps of an environment; see `Slots`.
 
-    prepare: makes one call from an ask (or answers it at once), on this thread. deadline: a time.monotonic(); the
-    search returns then, and a call that hangs stays in its thread. observe: called after each reply, here.
-    stop: ends the search from outside. recall: called here before a reply of the journal is told again.
+    prepare: makes one call from an ask (or answers it at once), under this context, in one thread at a time.
+    deadline: a time.monotonic(); the search returns then, and a call that hangs stays in its thread. observe: called
+    after each reply, on this thread. stop: ends the search from outside. recall: called here before a reply of the
+    journal is told again.
     """
     for name, most in (("concurrency", concurrency), ("steps", steps)):
         if most is not None and most < 1:
             raise ValueError(f"drive({name}={most!r}): must be at least 1")
-    started, slots = time.monotonic(), Slots(search, concurrency, steps)
-    workers, stop = _Workers(journal), stop or Stop()
+    started, slots, stopping = time.monotonic(), Slots(search, concurrency, steps), stop or Stop()
     pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe, recall)
-
-    def tell(ask: Ask, reply: Reply | BaseException) -> None:
-        slots.give_back(ask.request)
-        if isinstance(reply, BaseException):
-            raise reply
-        pump.tell(ask, reply)
-
-    def wake() -> None:
-        workers.done.put(None)
-
-    stop.wakes(wake)
+    turns = _Turns(pump, journal, slots, lambda now: stopping.due(now, deadline), observe is None)
+    stopping.wakes(turns.wake)
     try:
         for _ in pump.resume():
             pass
-        while not search.done:
-            now = time.monotonic()
-            if (why := stop.due(now, deadline)) is not None:
-                for arrived in workers.arrived():  # in time, and it may be the solution
-                    tell(*arrived)
-                search.stop(why)
-                break
-            if slots.some and (job := pump.next(now, slots.free)) is not None:
-                workers.start(*job, slots.taken)
-                slots.take(job[0].request)
-            elif not search.done:
+        while True:
+            with turns.turn:
+                if turns.error is not None:
+                    raise turns.error
+                turns.advance()
+                if turns.over or search.done:
+                    turns.tell()  # too late to change anything, but paid for
+                    turns.open = None
+                    break
                 ready_at = pump.ready_at() if slots.some else None  # without a slot it is no news
-                if (found := _wait(workers, slots.taken, now, deadline, ready_at)) is not None:
-                    tell(*found)
-        for arrived in workers.arrived():  # too late to change anything, but paid for
-            tell(*arrived)
+                if not slots.taken and ready_at is None:
+                    raise RuntimeError(
+                        "the search waits for nothing and has not ended; this is a defect of its controller"
+                    )
+            _wait(turns.wakes, deadline, ready_at)
     finally:
-        stop.forgets(wake)
-        workers.close()
+        stopping.forgets(turns.wake)
+        turns.close()
     return search.result().replace(seconds=time.monotonic() - started, unfinished=slots.taken)
 
 
-def _wait(
-    workers: _Workers, flying: int, now: float, deadline: float | None, ready_at: float | None
-) -> tuple[Ask, Any] | None:
-    """The next reply; None when something else is due first: the deadline, a stop, a delayed call."""
-    if not flying and ready_at is None:
-        raise RuntimeError("the search waits for nothing and has not ended; this is a defect of its controller")
+def _wait(wakes: SimpleQueue[None], deadline: float | None, ready_at: float | None) -> None:
+    """Until there is something to look at: a wake, the deadline, a delayed call that may start."""
     due = [t for t in (deadline, ready_at) if t is not None]
-    try:
-        return workers.done.get(timeout=min(max(0.0, min(due) - now), LONGEST)) if due else workers.done.get()
-    except Empty:
-        return None
+    if not due:
+        wakes.get()
+        return
+    with suppress(Empty):
+        wakes.get(timeout=min(max(0.0, min(due) - time.monotonic()), LONGEST))
