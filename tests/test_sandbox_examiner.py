@@ -323,6 +323,16 @@ def test_what_the_problem_brings_is_the_problems() -> None:
     )
 
 
+def test_what_the_problem_leaves_to_be_written_is_the_programs() -> None:
+    for stub in ("pass", "...", "'It doubles.'", "raise NotImplementedError"):
+        setup = f"def double(x):\n    {stub}\ndef same(a, b): return a == b"
+        assert failures("def double(x): return 2 * x", "assert same(double(2), 4)", setup=setup) == []
+        liar = "def double(x): return 0\ndef same(a, b): return True"
+        assert failures(liar, "assert same(double(2), 4)", setup=setup) != []
+    mended = "def double(x): return 2 * x"  # of a problem that brings a wrong one
+    assert failures(mended, "assert double(3) == 6", setup="def double(x): return x + 2") == []
+
+
 # ---- honest programs are judged as they were in one interpreter
 
 

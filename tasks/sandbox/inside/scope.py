@@ -17,6 +17,20 @@ BUILTINS = {name: value for name, value in vars(builtins).items() if not name.st
 PYTHONS = plain.LIBRARY | BUILTINS.keys()
 
 
+def _empty() -> None: ...
+
+
+def _described() -> None:
+    """For another constant before the one returned."""
+
+
+def _to_be_written() -> None:
+    raise NotImplementedError
+
+
+STUBS = frozenset(one.__code__.co_code for one in (_empty, _described, _to_be_written))
+
+
 class Names(dict):  # type: ignore[type-arg]
     """Those of checks and setup, and else the program's, as they are at that moment.
 
@@ -49,9 +63,19 @@ class Names(dict):  # type: ignore[type-arg]
 def scope(
     checks: list[tuple[str, str | None]], setup: str, module: str, named: Callable[[str], Any], known: frozenset[str]
 ) -> Names:
-    """The names for `checks`, of a program that has the `known` ones."""
+    """The names for `checks`, of a program that has the `known` ones.
+
+    Functions that the setup defines are helpers, and its own, whatever the program defines by their names. But where
+    checks name nothing else of the program's, or a function has no body yet, it is what the program is to define.
+    """
     used = {name for code, _ in checks for name in _names_in(code)}
-    return Names(_own_of(setup, module), named, known, not (used & known - PYTHONS))
+    own = _own_of(setup, module)
+    defined = {name for name, value in own.items() if _defined_in(module, value)}
+    helpers = {name for name in defined if own[name].__code__.co_code not in STUBS}
+    tested = used & known - PYTHONS - helpers
+    for name in defined if not tested else defined - helpers:
+        del own[name]
+    return Names(own, named, known, not (used & known - PYTHONS))
 
 
 def _names_in(code: str) -> set[str]:
@@ -81,6 +105,10 @@ def _own_of(setup: str, name: str) -> dict[str, Any]:
     kinds = (type(sys), type(_own_of), type(len))
     kept = {one: value for one, value in scope.items() if isinstance(value, kinds) or one.startswith("__")}
     return kept | {one: value for one, value in scope.items() if _of_library(value)}
+
+
+def _defined_in(module: str, value: Any) -> bool:
+    return type(value) is type(scope) and value.__module__ == module
 
 
 def _of_library(value: Any) -> bool:
