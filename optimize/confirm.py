@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from .front import Point, picked
+from .front import Point, front, picked
 from .intervals import CONFIDENCE, Interval, bootstrap, interval
 from .paired import Difference
-from .race import Pick, Results
+from .race import Pick, Results, lead_at_least
 
 STUDENT = -1  # the number of the program as it was given
 
@@ -35,9 +35,19 @@ class Rule:
             if score is not None and cost is not None:
                 points[number] = Point(score, cost)
         within = {n: point for n, point in points.items() if self.limit is None or point.cost <= self.limit}
-        if within:
-            return picked(within, self.pick, self.tolerance)
-        return min(points, key=lambda n: points[n].cost) if points else None
+        if not within:
+            return min(points, key=lambda n: points[n].cost) if points else None
+        if self.pick == "cheapest":
+            return self._cheapest(candidates, within, ids)
+        return picked(within, self.pick, self.tolerance)
+
+    def _cheapest(self, candidates: Mapping[int, Results], points: Mapping[int, Point], ids: Sequence[int]) -> int:
+        """The cheapest that is not clearly worse than the best: the one-standard-error rule (Breiman et al. 1984),
+        with the error of the paired difference, which is the smaller one."""
+        ordered = front(points)
+        best = candidates[ordered[-1]]
+        unit = max(1.0, abs(points[ordered[-1]].score))
+        return next(n for n in ordered if lead_at_least(best, candidates[n], ids, unit) <= self.tolerance)
 
     def few(self, candidates: Mapping[int, Results], ids: Sequence[int], most: int) -> list[int]:
         """The first choices, one after the other."""

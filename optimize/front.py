@@ -31,7 +31,8 @@ def front(points: Mapping[int, Point]) -> list[int]:
 def picked(points: Mapping[int, Point], pick: Pick, tolerance: float) -> int:
     """One of the front. ValueError without a point.
 
-    "best": the highest score. "cheapest": the cheapest within `tolerance` of the highest score. "knee": the one
+    "best": the highest score. "cheapest": the cheapest within `tolerance` of the highest score (`Rule` adds what
+    chance may do). "knee": the one
     farthest above the line from the cheapest to the best, both axes brought to 0..1 (Satopaa et al. 2011,
     doi 10.1109/ICDCSW.2011.20).
     """

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from . import studies, trials
+from .confirm import Rule
 from .extra import needs
 from .intervals import binary
+from .neighbours import neighbours
 from .race import Race, Results, rungs
 from .space import Space, settled
 from .trials import Setting, key_of
@@ -42,6 +45,7 @@ class Worker:
     trier: Trier
     order: Sequence[int]
     race: Race
+    rule: Rule
     cap: int
     share: float
     limit: float | None = None
@@ -73,12 +77,29 @@ class Worker:
         if self._alike >= AGAIN:
             self.stopped = "nothing new"
             return None
+        if self._alike == 0 and sum(map(_counts, found)) % 2:
+            self._ask_for_a_neighbour()
         trial = self._ask()
         values = self.space.suggest(trial)
         trial.set_user_attr("worker", studies.me())
         trial.set_user_attr("values", values)
         trial.set_user_attr("key", key_of(values))
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
+
+    def _ask_for_a_neighbour(self) -> None:
+        """Every second setting is next to the best so far."""
+        tried = list(trials.settings(self.study))
+        whole = {s.number: s.results for s in tried if s.results.has(self.order)}
+        best = self.rule.choose(whole, self.order)
+        if best is None:
+            return
+        known = {setting.key for setting in tried}
+        values = next(setting.values for setting in tried if setting.number == best)
+        rng = Random(f"{self.seed}|{best}|{len(tried)}")
+        for near in neighbours(self.space, values, rng):
+            if key_of(near) not in known:
+                self.study.enqueue_trial(self.space.params(near))
+                return
 
     def _ask(self) -> Trial:
         if self._alike < 2:
