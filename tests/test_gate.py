@@ -379,6 +379,19 @@ def test_a_typed_request_passes_the_gate_too(call):
     assert meter.records[0]["outputs"] == ["yes"]
 
 
+def test_what_a_reply_must_not_hold_is_gone_from_every_form_of_it(call, monkeypatch):
+    """A key that the provider echoes, and half a character that no later prompt could hold."""
+    monkeypatch.setenv("SOME_API_KEY", "echoed-0123456789")
+    engine = Engine(lambda kind, inputs, n: "it is echoed-0123456789 \ud800")
+    request, meter, heard = lm15.Request(model="stub/model", messages=(lm15.Message.user("hello"),)), Meter(left=3), []
+    model = lm(engine)
+    with dspy.context(search_meter=meter):
+        heard += [call(gate(model), request).text, *call(gate(model), "hello")]
+        heard += call(gate(Loud("stub/model", engine=engine, async_engine=AsyncEngine(engine), cache=False)), "hello")
+    assert heard == [r"it is [redacted] \ud800", r"it is [redacted] \ud800", r"IT IS ECHOED-0123456789 \ud800"]
+    assert [record["outputs"] for record in meter.records] == [[r"it is [redacted] \ud800"]] * 3
+
+
 # -- timeouts and caches
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -157,11 +158,19 @@ class _Gate:
         tracker = dspy.settings.usage_tracker
         if tracker and not result.cache_hit:
             tracker.add_usage(self.model, result.usage)
-        return result.outputs if call.request is None else result.typed(call.request, self.model_type)
+        if call.request is None:
+            return result.outputs
+        response = result.typed(call.request, self.model_type)
+        parts = tuple(self._harmless_part(part) for part in response.message.parts)
+        return replace(response, message=replace(response.message, parts=parts))
 
     def _harmless(self, outputs: Any) -> Any:
         """What the model said, without keys that it echoes, and without what no prompt can hold."""
         return hide(changed(outputs, encodable), self.gate_secrets)
+
+    def _harmless_part(self, part: Any) -> Any:
+        text = getattr(part, "text", None)
+        return replace(part, text=self._harmless(text)) if isinstance(text, str) else part
 
     def _lost(self, began: float) -> None:
         seconds = time.perf_counter() - began
@@ -200,7 +209,8 @@ class _OuterGate(_Gate):
             _heard.reset(token)
         seconds = time.perf_counter() - began
         for entry in entries or [{"outputs": said}]:
-            _account(entry_of_history(self, entry, seconds / max(1, len(entries)), self.gate_prices))
+            record = entry_of_history(self, entry, seconds / max(1, len(entries)), self.gate_prices)
+            _account({**record, "outputs": self._harmless(record["outputs"])})
 
     def update_history(self, entry: dict[str, Any]) -> None:
         entries, keep = _heard.get(([], self.gate_history))  # the default: from a thread of the LM's own
