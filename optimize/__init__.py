@@ -4,13 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bootstrap_search import Bootstrapped, BootstrapSearch
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
     from .examples import load_examples
+    from .gepa import gepa_metric
     from .intervals import mcnemar, wilson
     from .log import LogError
     from .metrics import ExactMatch, Solved, exact_match, solved
     from .paired import Difference
+    from .role_example import RoleExample
+    from .role_metrics import role_metric
+    from .role_optimizer import RoleOptimizer
+    from .role_sets import role_examples
+    from .role_tuning import RoleTuning
     from .rows import DataError
     from .space import Space, space_of
     from .studies import StudyError
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
     from .tuning import Tuning
 
 _FILES = {
+    "BootstrapSearch": "bootstrap_search",
+    "Bootstrapped": "bootstrap_search",
     "DataError": "rows",
     "Difference": "paired",
     "Evaluate": "evaluate",
@@ -26,20 +35,28 @@ _FILES = {
     "EvaluationStopped": "evaluation",
     "ExactMatch": "metrics",
     "LogError": "log",
+    "RoleExample": "role_example",
+    "RoleOptimizer": "role_optimizer",
+    "RoleTuning": "role_tuning",
     "SearchTuner": "tuner",
     "Solved": "metrics",
     "Space": "space",
     "StudyError": "studies",
     "Tuning": "tuning",
     "exact_match": "metrics",
+    "gepa_metric": "gepa",
     "load_examples": "examples",
     "mcnemar": "intervals",
+    "role_examples": "role_sets",
+    "role_metric": "role_metrics",
     "solved": "metrics",
     "space_of": "space",
     "wilson": "intervals",
 }
 
 __all__ = [
+    "BootstrapSearch",
+    "Bootstrapped",
     "DataError",
     "Difference",
     "Evaluate",
@@ -48,14 +65,20 @@ __all__ = [
     "EvaluationStopped",
     "ExactMatch",
     "LogError",
+    "RoleExample",
+    "RoleOptimizer",
+    "RoleTuning",
     "SearchTuner",
     "Solved",
     "Space",
     "StudyError",
     "Tuning",
     "exact_match",
+    "gepa_metric",
     "load_examples",
     "mcnemar",
+    "role_examples",
+    "role_metric",
     "solved",
     "space_of",
     "wilson",

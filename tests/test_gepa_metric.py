@@ -15,7 +15,7 @@ from thoughtree import DFS, LATS, MCTS, Game24, TreeOfThoughts
 from thoughtree.modules.trace import credit_of
 from thoughtree.optimize.gepa import gepa_metric
 from thoughtree.optimize.metrics import solved
-from thoughtree.optimize.role_examples import role_examples
+from thoughtree.optimize.role_sets import role_examples
 
 GOLD = dspy.Example(numbers=PUZZLE).with_inputs("numbers")
 

@@ -14,8 +14,8 @@ from puzzle24 import PUZZLE, call, engine, script
 from test_lats import Runner, actor
 from test_rap import GOAL, PLAN, START, world
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, Blocksworld, Budget, Game24, TreeOfThoughts
-from thoughtree.optimize import Evaluate, solved
-from thoughtree.optimize.role_examples import balance, role_examples, role_metric
+from thoughtree.optimize import Evaluate, role_examples, role_metric, solved
+from thoughtree.optimize.role_sets import balance
 from thoughtree.search import SearchResult
 
 

@@ -90,14 +90,6 @@ def balance(examples: Sequence[RoleExample], seed: int = 0) -> list[RoleExample]
     return [example for i, example in enumerate(examples) if example.truth is None or i in kept]
 
 
-def role_metric(example: Any, prediction: Any, trace: Any = None) -> float | bool:
-    """The metric of a role's own examples, 0 to 1; where a demonstration is wanted (`trace`), whether it is fit."""
-    if not isinstance(example, RoleExample):
-        raise TypeError(f"role_metric: {type(example).__name__} is no RoleExample; they come from role_examples(...)")
-    judged = example.judge(prediction)
-    return judged.score if trace is None else judged.right
-
-
 def _examples(seen: Seen, roles: Sequence[str]) -> Iterator[RoleExample]:
     for request in seen.requests():
         role = ROLE_OF[type(request)]
