@@ -65,10 +65,16 @@ class Journal:
             raise
 
     def write(self, ask: Ask, reply: Reply) -> None:
-        """Append one reply. After close(), and for a refusal (nothing was paid), nothing is written.
+        """Append one reply, and force it to the disk if that was asked for.
 
+        After close(), and for a refusal (nothing was paid), nothing is written.
         Raises JournalError for a reply that is not JSON, and for a file that cannot be written: then and ever after.
         """
+        self.append(ask, reply)
+        self.force()
+
+    def append(self, ask: Ask, reply: Reply) -> None:
+        """Write one reply, and leave it to `force` to have it on the disk itself."""
         if isinstance(reply.outcome, Refused):
             return
         check_answer(ask.request, reply.outcome)  # on disk, it would end every run that resumes
@@ -81,6 +87,22 @@ class Journal:
         with self.lock:
             if not self._closed:
                 self._append(text)
+
+    def force(self) -> None:
+        """If fsync was asked for, return once all that was appended is on the disk itself. From any thread."""
+        if not self.fsync:
+            return
+        with self.lock:
+            if self._closed or self._broken is not None:
+                return
+            file = os.dup(self._file.fileno())  # others may append meanwhile, or close it
+        try:
+            os.fsync(file)
+        except OSError as error:
+            self._broken = JournalError(f"journal {self.path}: cannot be forced to the disk: {error}")
+            raise self._broken from error
+        finally:
+            os.close(file)
 
     def recorded(self) -> Iterator[Recorded]:
         """What it held as it was opened, in the order in which it was told. Each line is given once, and let go.
@@ -116,8 +138,6 @@ class Journal:
         try:
             while left:
                 left = left[self._file.write(left) :]
-            if self.fsync:
-                os.fsync(self._file.fileno())
         except OSError as error:
             self._broken = JournalError(f"journal {self.path}: cannot be written: {error}")
             raise self._broken from error
@@ -152,6 +172,7 @@ class Journal:
             self._truncate(end)
         if not first:
             self._append(json.dumps(header))
+            self.force()
             if self.fsync:
                 self._keep_name()
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 from .grow import describe
@@ -45,8 +46,9 @@ class _Tasks:
     def deliver(self, ask: Ask, reply: Reply | BaseException) -> None:
         """Journal a reply and queue it for the driver: in one order, which is that in which it will be told."""
         if self.journal is not None and isinstance(reply, Reply):
+            write = self.journal.append if self.journal.fsync else self.journal.write  # forced before it is told
             try:
-                self.journal.write(ask, reply)
+                write(ask, reply)
             except Exception as error:
                 reply = error
         self.done.append((ask, reply))
@@ -133,14 +135,19 @@ async def adrive(
     started, slots = time.monotonic(), Slots(search, concurrency, steps)
     tasks, stop, loop = _Tasks(journal), stop or Stop(), asyncio.get_running_loop()
     pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe, recall)
+    # A thread of its own, as the loop's may all be taken. It ends with this call.
+    disk = ThreadPoolExecutor(1, "thoughtree-disk") if journal is not None and journal.fsync else None
 
-    def tell_arrived() -> None:
-        while tasks.done:
-            ask, reply = tasks.done.popleft()
-            slots.give_back(ask.request)
-            if isinstance(reply, BaseException):
-                raise reply
-            pump.tell(ask, reply)
+    async def tell_arrived() -> None:
+        while arrived := len(tasks.done):
+            if disk is not None and journal is not None:
+                await loop.run_in_executor(disk, journal.force)  # those that come meanwhile are forced and told next
+            for _ in range(arrived):
+                ask, reply = tasks.done.popleft()
+                slots.give_back(ask.request)
+                if isinstance(reply, BaseException):
+                    raise reply
+                pump.tell(ask, reply)
 
     def wake() -> None:
         loop.call_soon_threadsafe(tasks.rouse)
@@ -153,7 +160,7 @@ async def adrive(
         while not search.done:
             now = time.monotonic()
             if (why := stop.due(now, deadline)) is not None:
-                tell_arrived()  # in time, and it may be the solution
+                await tell_arrived()  # in time, and it may be the solution
                 search.stop(why)
             elif slots.some and (job := pump.next(now, slots.free)) is not None:
                 tasks.start(*job)
@@ -163,9 +170,9 @@ async def adrive(
                 if not slots.taken and ready_at is None:
                     raise RuntimeError("the search waits for nothing and has not ended; its controller has a defect")
                 await tasks.wait(min((t for t in (deadline, ready_at) if t is not None), default=None))
-                tell_arrived()
+                await tell_arrived()
     finally:
         stop.forgets(wake)
         await tasks.reap()
-    tell_arrived()  # too late to change anything, but paid for
+    await tell_arrived()  # too late to change anything, but paid for
     return search.result().replace(seconds=time.monotonic() - started, unfinished=slots.taken)

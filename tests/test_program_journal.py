@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -248,15 +249,37 @@ def test_other_contents_are_another_input():
     assert settled(Tagged({"a"}, 1)) != settled(Tagged({"b"}, 1))
 
 
-def test_fsync_is_a_setting_of_a_call(tmp_path, monkeypatch):
-    """Each line is forced to the disk, and the name of a new file; without it, nothing is."""
-    forced = []
-    monkeypatch.setattr(os, "fsync", lambda file: forced.append(os.readlink(f"/proc/self/fd/{file}")))
-    path = tmp_path / "run.jsonl"
-    call(solver(), engine(), numbers=PUZZLE, config={"journal": tmp_path / "other.jsonl"})
+@drivers
+def test_fsync_is_a_setting_of_a_call(driver, tmp_path, monkeypatch):
+    """Each line is forced to the disk before it is told, and the name of a new file; without it, nothing is."""
+    forced, events = [], []
+
+    def fsync(file):
+        name = os.readlink(f"/proc/self/fd/{file}")
+        forced.append((name, threading.current_thread() is threading.main_thread()))
+        if name == str(path):
+            whole[0] = path.read_bytes().count(b"\n")
+
+    def told(event):
+        events.append(event)
+        assert 1 + event.search.told <= whole[0]
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    path, whole = tmp_path / "run.jsonl", [0]
+    call(solver(), engine(), driver, numbers=PUZZLE, config={"journal": tmp_path / "other.jsonl"})
     assert forced == []
-    call(solver(), engine(), numbers=PUZZLE, config={"journal": path, "fsync": True})
-    assert forced == [str(path), str(tmp_path), *[str(path)] * (len(path.read_bytes().splitlines()) - 1)]
+    call(solver(), engine(), driver, numbers=PUZZLE, config={"journal": path, "fsync": True, "on_event": told})
+    assert len(events) == whole[0] - 1
+    assert forced[:2] == [(str(path), True), (str(tmp_path), True)]
+    assert set(forced[2:]) == {(str(path), False)}  # by other threads: an event loop does not wait for a disk
+    left = [thread for thread in threading.enumerate() if thread.name.startswith("thoughtree-disk")]
+    for thread in left:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in left)
+
+
+def test_fsync_that_is_none_is_refused(tmp_path):
+    path = tmp_path / "run.jsonl"
     with pytest.raises(ValueError, match="fsync=True: there is no journal"):
         call(solver(), engine(), numbers=PUZZLE, config={"fsync": True})
     with pytest.raises(TypeError, match="fsync=1: must be True or False"):
