@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Evaluate(dspy.Evaluate):
     def __init__(
         self,
         *,
-        devset: Sequence[dspy.Example],
+        devset: Iterable[dspy.Example],
         metric: Callable[..., Any] | None = None,
         num_threads: int | None = None,
         display_progress: bool = False,
@@ -59,7 +59,7 @@ class Evaluate(dspy.Evaluate):
         history: bool = False,
     ) -> None:
         super().__init__(
-            devset=devset,
+            devset=list(devset) if isinstance(devset, Iterator) else devset,  # read once, for all calls
             metric=metric,
             num_threads=num_threads,
             display_progress=display_progress,
@@ -122,6 +122,7 @@ class Evaluate(dspy.Evaluate):
         """The call's settings, checked: what is wrong is said before anything is paid for."""
         names = ("metric", "devset", "num_threads", "display_progress", "display_table", "save_as_csv", "save_as_json")
         chosen = {n: getattr(self, n) if v is None else v for n, v in zip(names, given, strict=True)}
+        chosen["devset"] = list(chosen["devset"] or ())
         _check_devset(chosen["devset"])
         if chosen["metric"] is None:
             raise ValueError("metric=None: give a function of (example, prediction), such as thoughtree.solved")
@@ -170,7 +171,9 @@ class Evaluate(dspy.Evaluate):
         result = run.result()
         self._save(result, chosen)
         run.verdict(result)
-        logger.log(logging.WARNING if result.errors else logging.INFO, "%s", result.summary())
+        level = logging.WARNING if result.errors else logging.INFO
+        if logger.isEnabledFor(level):  # a bootstrap takes its time
+            logger.log(level, "%s", result.summary())
         if chosen["display_table"]:
             from rich.console import Console
 
@@ -184,7 +187,7 @@ class Evaluate(dspy.Evaluate):
                 files.save(result, Path(path), kind)
 
 
-def _check_devset(devset: Sequence[dspy.Example] | None) -> None:
+def _check_devset(devset: Sequence[dspy.Example]) -> None:
     if not devset:
         raise ValueError(f"devset={devset!r}: must hold at least one example")
     for index, example in enumerate(devset):

@@ -99,7 +99,8 @@ def _folder(folder: Path, split: str | None) -> Iterator[Row]:
         raise DataError(f"{folder}: holds several splits ({', '.join(there)}); say which by split=")
     if split is not None:
         chosen = next((known for known, names in SPLITS.items() if split in names), split)
-        files = [file for file in files if splits[file] == chosen or _starts(file.stem, split)]
+        named = [file for file in files if _is_of(file, folder, split)]
+        files = named or [file for file in files if splits[file] == chosen]
         if not files:
             raise DataError(
                 f"split={split!r}: no file of {folder} is of it; there are {', '.join(there) or 'no splits'}"
@@ -109,12 +110,15 @@ def _folder(folder: Path, split: str | None) -> Iterator[Row]:
 
 
 def _split_of(file: Path, folder: Path) -> str | None:
-    """By the name of the file, else of a folder that it is in."""
-    for part in (file.stem, *reversed(file.relative_to(folder).parts[:-1])):
-        for split, names in SPLITS.items():
-            if any(_starts(part, known) for known in names):
-                return split
+    for split, names in SPLITS.items():
+        if any(_is_of(file, folder, name) for name in names):
+            return split
     return None
+
+
+def _is_of(file: Path, folder: Path, split: str) -> bool:
+    """By the name of the file, or of a folder that it is in."""
+    return any(_starts(part, split) for part in (file.stem, *file.relative_to(folder).parts[:-1]))
 
 
 def _starts(name: str, word: str) -> bool:

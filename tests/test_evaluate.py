@@ -7,6 +7,8 @@ import copy
 import gc
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -139,6 +141,23 @@ def test_what_is_wrong_is_said_before_anything_runs(settings, error, told):
     with pytest.raises(error, match=told):
         Evaluate(**{"devset": examples(2), "metric": even} | settings)(program)
     assert program.seen == []
+
+
+def test_a_dev_set_may_be_an_iterator():
+    evaluate = Evaluate(devset=iter(examples(2)), metric=even)
+    assert [evaluate(Says(lambda i: i)).score for _ in range(2)] == [50.0, 50.0]
+
+
+def test_it_needs_no_library_of_the_extra():
+    code = (
+        "import sys, thoughtree; thoughtree.Evaluate; thoughtree.load_examples; thoughtree.solved; "
+        "import dspy; e = thoughtree.load_examples([{'q': 1}], inputs='q'); "
+        "found = thoughtree.Evaluate(devset=e, metric=lambda a, b: 1)(lambda q: dspy.Prediction(a=1)); "
+        "print([round(end, 1) for end in found.interval]); "
+        "print({n.split('.')[0] for n in sys.modules} & {'datasets', 'optuna', 'pyarrow', 'pandas', 'scipy', 'plotly'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[20.7, 100.0]", "set()"]
 
 
 def test_an_option_that_there_is_not_is_refused():

@@ -222,6 +222,13 @@ def test_a_folder_and_its_splits(file, tmp_path):
         load_examples(folder, inputs="q", split="extra")
 
 
+def test_a_split_by_its_own_name_goes_before_another_name_for_it(file, tmp_path):
+    file("set/dev.json", [{"q": "dev"}])
+    file("set/val.json", [{"q": "val"}])
+    for split, found in (("dev", ["dev"]), ("val", ["val"]), ("validation", ["dev", "val"])):
+        assert [e.q for e in load_examples(tmp_path / "set", inputs="q", split=split)] == found
+
+
 def test_a_folder_without_splits_is_read_whole(file, tmp_path):
     file("set/b.json", [{"q": "2"}])
     file("set/a.csv", "q\n1\n")
