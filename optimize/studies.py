@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..modules.calls.redaction import redact
 from .extra import needs
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def storage_of(given: Any) -> Any:
 
         return optuna.storages.JournalStorage(JournalFileBackend(address))
     except Exception as error:
-        raise StudyError(f"storage={_without_password(address)!r}: cannot be opened: {error}") from error
+        raise StudyError(f"storage={_without_password(address)!r}: cannot be opened: {redact(str(error))}") from error
 
 
 def _patient(address: str) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def opened(
             study_name=name, storage=store, directions=directions, load_if_exists=name is not None
         )
     except (ValueError, optuna.exceptions.StorageInternalError) as error:
-        raise StudyError(f"study {name!r}: cannot be opened: {error}") from error
+        raise StudyError(f"study {name!r}: cannot be opened: {redact(str(error))}") from error
     _same(study, {"format": FORMAT, **told})
     if len(study.directions) != len(directions):
         raise StudyError(f"study {study.study_name!r} has {len(study.directions)} objectives, not {len(directions)}")
