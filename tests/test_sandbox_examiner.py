@@ -303,13 +303,28 @@ def test_what_the_tests_use_of_python_is_python_s() -> None:
     program = (
         "class Fake: isclose = staticmethod(lambda *a: True)\nmath = Fake\ndef f(x): return x\ndef abs(x): return 0"
     )
-    told = failures(program, "assert abs(f(2) - 3) < 1e-6", "assert math.isclose(f(2), 3)", "assert abs(f(-2)) == 2")
+    told = failures(
+        program, "assert abs(f(2) - 3) < 1e-6", "assert math.isclose(f(2), 3)", "assert isinstance(f(2), int)"
+    )
+    assert told[0] == (0, "TypeError: the program redefines abs, and gives 0 where Python gives 1")
     assert [number for number, _ in told] == [0, 1]
+    assert failures("def f(x): return -x\ndef abs(x): return max(x, -x)", "assert abs(f(2)) == 2") == []
 
 
-def test_a_function_may_be_called_as_one_of_python_s() -> None:
-    told = failures("def sum(xs): return 42", "assert sum([1, 2]) == 42", "assert sum([1, 2]) == 3")
-    assert told == [(1, "does not hold")]
+@pytest.mark.parametrize("more", ["", "result = append = 1", "def abs(x): return 0\ndef other(): return 1"])
+def test_a_function_may_be_called_as_one_of_python_s(more: str) -> None:
+    """And nothing that a program defines besides makes the tests try Python's in its place."""
+    other = "\nassert other() == 1" if "other" in more else ""
+    right, wrong = (f"def sum(xs): return {found}\n{more}" for found in ("len(xs) and xs[0] + xs[-1]", "42"))
+    test = f"xs = []\nxs.append(1)\nxs.append(2)\nresult = sum(xs)\nassert result == 3{other}"
+    assert failures(right, test) == []
+    assert [number for number, _ in failures(wrong, test)] == [0]
+
+
+def test_a_function_of_python_s_name_may_do_something_else() -> None:
+    assert failures("def filter(xs): return [x for x in xs if x > 1]", "assert filter([1, 2]) == [2]") == []
+    fixed = "def sum(xs): return 0\ndef abs(x): return 0"
+    assert [number for number, _ in failures(fixed, "assert abs(sum([1, 2]) - 3) < 1e-6")] == [0]
 
 
 def test_what_the_problem_brings_is_the_problems() -> None:
