@@ -100,6 +100,23 @@ def test_the_lms_own_default_of_several_candidates_is_dropped(call):
     assert engine.count() == 1 == meter.calls
 
 
+def test_for_code_that_is_no_search_an_lm_keeps_its_retries_and_its_n(call):
+    attempts = []
+
+    def fn(kind, inputs, n):
+        attempts.append(n)
+        if n == 1:
+            raise dspy.LMServerError("busy", model="stub/model", provider="stub")
+        return {"answer": "yes"}
+
+    meter = Meter(left=9)
+    with dspy.context(lm=gate(lm(Engine(fn), n=3, num_retries=2), retries=True), search_meter=meter):
+        found = call(ASK, question="?")
+    assert len(found.completions) == 3
+    assert len(attempts) == 4  # one of them again
+    assert meter.calls == 3
+
+
 def test_a_reservation_holds_in_the_threads_of_dspy_parallel():
     engine, meter = says(), Meter(left=3)
     with dspy.context(lm=gate(lm(engine)), search_meter=meter):

@@ -159,6 +159,17 @@ def test_a_ceiling_reached_during_the_wait_refuses_the_call_that_waited():
     assert purse.slots.held == 0
 
 
+def test_a_limit_that_was_stopped_lets_no_further_call_start():
+    engine, model = echo()
+    with limit(calls=5) as purse:
+        model("?")
+        purse.stop()
+        with pytest.raises(Refusal, match="stopped from outside") as refusal:
+            model("?")
+    assert refusal.value.why == "stopped"
+    assert (engine.count(), purse.spent.calls) == (1, 1)
+
+
 def test_what_must_be_refused_does_not_wait_first():
     engine, model = echo()
     with limit(calls=1), limit(in_flight=1, seconds=5) as inner:
