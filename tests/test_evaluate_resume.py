@@ -16,7 +16,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm
-from puzzle24 import PUZZLE, engine
+from puzzle24 import PUZZLE, engine, script
 from thoughtree import Beam, BestFirst, Evaluate, Game24, Solved, TreeOfThoughts, limit, solved
 from thoughtree.optimize import EvaluationStopped
 from thoughtree.optimize.log import LogError
@@ -323,6 +323,33 @@ def test_half_done_examples_of_any_program_go_on_from_their_replies(tmp_path, ca
     assert model.count() == 12
     assert second.results[1][1].said == ["reply 5", "reply 6", "reply 7", "reply 12"]
     assert second.outcomes[1].spent.calls == 4
+
+
+class Pipeline(dspy.Module):
+    """A search, and a call after it: 13 calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.solve, self.tell = solver(), dspy.Predict("expression -> answer")
+
+    def forward(self, numbers):
+        return self.tell(expression=self.solve(numbers=numbers).answer)
+
+
+@pytest.mark.parametrize("cut", [5, 13, 20, 25])
+def test_a_pipeline_with_a_search_inside_goes_on_where_a_limit_cut_it(tmp_path, cut):
+    def fn(kind, inputs, n):
+        return {"answer": "yes"} if kind == ("answer",) else script(kind, inputs, n)
+
+    model = engine(fn)
+    evaluate = Evaluate(devset=puzzles(3), metric=lambda e, p: p.answer == "yes", num_threads=1, resume=tmp_path)
+    with dspy.context(lm=lm(model)):
+        with limit(calls=cut), pytest.raises(EvaluationStopped, match="a limit around the evaluation"):
+            evaluate(Pipeline())
+        assert model.count() == cut
+        result = evaluate(Pipeline())
+    assert (result.score, model.count()) == (100.0, 3 * 13)
+    assert [o.spent.calls for o in result.outcomes] == [13] * 3
 
 
 class Samples(dspy.Module):
