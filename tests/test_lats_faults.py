@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import dspy
@@ -368,3 +369,24 @@ def test_a_slow_tool_that_many_branches_call_runs_once(driver: str) -> None:
     calls = iter(["look_up('Rome')", "look_up(name='Rome')", '{"tool": "look_up", "args": {"name": "Rome"}}'] * 9)
     solve(program, Engine(plays(lambda n: next(calls))), driver, question="q")
     assert runs == ["Rome"]
+
+
+# ---- 74: one deadline, whatever hangs
+
+
+@drivers
+@pytest.mark.parametrize("hangs", ["the environment", "the model"])
+def test_what_hangs_does_not_hold_up_the_deadline(driver: str, hangs: str) -> None:
+    released = threading.Event()
+
+    class Slow(World):
+        def step(self, state: tuple[str, ...], action: str) -> Observed:
+            assert hangs != "the environment" or released.wait(20)
+            return super().step(state, action)
+
+    engine = Engine(plays(lambda n: f"bad{n}"), delay=lambda n: 20.0 * (hangs == "the model" and n > 2))
+    program = LATS(env=Slow(), controller=MCTS(rollouts=3), budget={"seconds": 0.3})
+    found = solve(program, engine, driver, task="t")
+    released.set()
+    assert found.search.ended is Ended.SECONDS
+    assert found.search.unfinished >= 1
