@@ -63,6 +63,12 @@ def visit(
             return []
         scores = run.scores(leaf, live)
         run.descend(path, live[scores.index(max(scores))])
+    yield from look(run, path, log)
+    return [path[-1]]
+
+
+def look(run: Rollouts[S, A], path: list[Node[S, A]], log: RolloutLog) -> Batches:
+    """Step and evaluate the last node of `path`, and back its value up."""
     node = path[-1]
     yield from stepping(run, node, [node], log)
     yield from evaluation(run, node, [node], log)
@@ -71,7 +77,6 @@ def visit(
         run.unrated.add(node.id)
     run.settle(node)
     run.back_up(path, log)
-    return [node]
 
 
 def expansion(
@@ -117,12 +122,9 @@ def simulation(run: Rollouts[S, A], path: list[Node[S, A]], log: RolloutLog) -> 
         if not live:
             break
         run.descend(path, live[0])
-    end = path[-1]
     if len(path) > start:
-        yield from evaluation(run, end, [end], log)
-        run.growing.pop(end.id, None)
-        run.back_up(path, log)
-        yield from reflection(run, [end], log)
+        yield from look(run, path, log)
+        yield from reflection(run, [path[-1]], log)
 
 
 def reflection(run: Rollouts[S, A], nodes: Sequence[Node[S, A]], log: RolloutLog) -> Batches:

@@ -204,3 +204,43 @@ def test_replies_told_again_in_their_order_give_the_same_tree(knobs: dict[str, A
         for id, outcome in log:
             again.tell(id, outcome)
         assert shot(again) == shot(s)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_any_knobs_at_any_order_of_replies_hold_the_depth_the_counts_and_the_log(block: int) -> None:
+    for seed in range(75 * block, 75 * block + 75):
+        rng = random.Random(seed)
+        controller = MCTS(
+            rollouts=rng.randint(0, 40),
+            branching=rng.choice([1, 2, 3, None]),
+            max_depth=rng.randint(1, 6),
+            exploration=rng.choice([0.0, 1.0, 3.0]),
+            selection=rng.choice(["uct", "puct"]),
+            returns=rng.choice(["mean", "max", "discounted"]),
+            discount=rng.choice([1.0, 0.5]),
+            simulate=rng.random() < 0.4,
+            lazy=rng.random() < 0.4,
+            widening=rng.choice([None, None, 0.5, 1.0]),
+            reroot=rng.choice([None, True, False]),
+            patience=rng.choice([None, 3]),
+            at_once=rng.choice([1, 2, 5, 25]),
+            dedupe=rng.random() < 0.7,
+        )
+        world = Digits(seed, flaky=rng.choice([0.0, 0.2, 0.7]), unread=rng.choice([0.0, 0.3]))
+        s = search(
+            controller,
+            world,
+            calls=rng.choice([None, 30, 100]),
+            step=rng.choice([world.step, None]),
+            sampled=rng.random() < 0.3,
+            first=rng.random() < 0.2,
+            rating=Rating(samples=rng.choice([1, 2]), together=rng.choice(["each", "siblings", "pairs"])),
+        )
+        play(s, world, rng.randrange)
+        assert s.done
+        for node in s.tree:
+            assert node.virtual == 0
+            assert node.depth <= controller.max_depth
+            assert node.visits - sum(s.tree[child].visits for child in node.children) in (0, 1)
+        assert len(s.tree.rollouts) <= controller.rollouts
+        assert sum(log.calls for log in s.tree.rollouts) <= s.spent.calls
