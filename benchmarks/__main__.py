@@ -28,6 +28,7 @@ BENCHMARKS = {
     "journal": ("wall time with a journal over without, and the time to resume from it", False),
     "imports": ("time to import thoughtree over the time to import dspy", False),
     "sandbox": ("time of a sandboxed program over a bare interpreter's", False),
+    "demos": ("puzzles solved with demonstrations of curated and of whole traces", True),
     "mcts": ("time and memory of Monte-Carlo tree search, and rollouts in flight", False),
     "stub": ("exact counts of a deterministic stand-in for a model", True),
     "gpt4like": ("puzzles solved, and calls, under noise as GPT-4's", True),
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "rap_blocksworld": ("planning by MCTS in a world that a noisy model predicts and judges", True),
     "crosswords": ("GPT-4's recorded depth-first search on mini crosswords", True),
     "checked": ("GPT-4's recorded replies, with the checks in code on", True),
+    "tune": ("the tuner where the truth is known: what it finds, pays and claims", True),
     "humaneval": ("which recorded program to hand in, from visible tests and agreement", True),
 }
 

@@ -1,0 +1,95 @@
+"""The stand-in that copies its demonstrations, and what the benchmark of them counts."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from thoughtree import Beam, Game24, TreeOfThoughts
+from thoughtree.tasks import Game24State
+
+ROOT = Path(__file__).parents[1]
+
+
+def _benchmarks(name: str) -> Any:
+    """A module of the benchmarks, which are not installed; the root folder stays out of sys.path."""
+    if "benchmarks" not in sys.modules:
+        folder = ROOT / "benchmarks"
+        spec = importlib.util.spec_from_file_location(
+            "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["benchmarks"])
+    return importlib.import_module(f"benchmarks.{name}")
+
+
+copying, demos, data, stub_policy = map(_benchmarks, ("copying", "demos", "data", "stub_policy"))
+
+
+def state(*numbers: int) -> Game24State:
+    return Game24State(numbers, numbers)
+
+
+def test_kinds_of_numbers():
+    kinds = {n: copying.kind(n) for n in (24, Fraction(3, 2), 0, -4, 6, 10, 48)}
+    assert list(kinds.values()) == [
+        "the target",
+        "a fraction",
+        "zero or less",
+        "zero or less",
+        "a divisor of the target",
+        "below the target",
+        "above the target",
+    ]
+
+
+def test_shapes_of_steps():
+    assert copying.shape("4 * 6 = 24", state(4, 6)) == ("*", "the target")
+    assert copying.shape("6 - 4 = 2", state(4, 6)) == ("-", "a divisor of the target")
+    assert copying.shape("2 + 2 = 4", state(2, 2, 4)) == ("+", "a divisor of the target")  # there was a 4 already
+    assert copying.shape(copying.ILLEGAL_STEP, state(4, 6)) is None
+
+
+def test_what_demonstrations_show_is_said_first():
+    engine = copying.Copying(0)
+    policy = stub_policy.StubPolicy(stub_policy.CONFIGS["perfect"], "4 6", 0)
+    products, sums = [("*", "the target")], [("+", "below the target")]
+    assert engine.steps(policy, state(4, 6), {2: [products]})[0] == "4*6=24"
+    assert engine.steps(policy, state(4, 6), {2: [sums, sums, products]})[:2] == ["4+6=10", "4*6=24"]
+    assert engine.steps(policy, state(4, 6), {2: [[None, *products]]})[:2] == [copying.ILLEGAL_STEP, "4*6=24"]
+    assert len(engine.steps(policy, state(4, 6), {3: [products]})) == copying.STEPS  # of other states: no model
+
+
+def test_demonstrations_are_read_from_the_prompt():
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=1, max_depth=1), concurrency=1)
+    program.propose.predict.demos = [
+        dspy.Example(numbers="4 6", search_path="", search_state="4 6", num_thoughts="1", next_thoughts="1. 4 * 6 = 24")
+    ]
+    with dspy.context(lm=copying.copying_lm(0)):
+        assert program(numbers="3 8").search.path == ["3*8=24"]
+
+
+def test_the_same_searches_give_both_kinds_of_demonstrations():
+    puzzles = [data.Puzzle(numbers, "dev") for numbers in ((4, 6, 1, 1), (3, 8, 1, 1), (2, 12, 1, 1))]
+    found = demos.programs(puzzles, 0)
+    curated, whole = found["curated"].propose.predict.demos, found["whole"].propose.predict.demos
+    assert found["none"].propose.predict.demos == []
+    task = Game24()
+    for demo in curated:  # every step that is shown can still make 24
+        here = copying.shown_state(demo)
+        for step in copying.items(demo["next_thoughts"]):
+            assert task.solvable(task.apply(here, task.parse(step, here)))
+    assert any(
+        copying.shape(step, copying.shown_state(demo)) is None
+        or not task.solvable(task.apply(copying.shown_state(demo), task.parse(step, copying.shown_state(demo))))
+        for demo in whole
+        for step in copying.items(demo["next_thoughts"])
+    )
