@@ -26,8 +26,8 @@ def usable(name: str, others: Iterable[str]) -> str:
     """`name`, or the nearest name that works as a field of an Example and as an argument, and is none of `others`."""
     new = name
     if not new.isidentifier():
-        new = re.sub(r"\W", "_", new.strip()) or "_"
-        new = f"column_{new}" if new[0].isdigit() else new
+        new = re.sub(r"\W", "_", new.strip())
+        new = new if new.strip("_") and new.isidentifier() else f"column_{new}"
     if new.startswith("dspy_") or new.startswith("__"):  # DSPy hides these
         new = f"column_{new.lstrip('_')}"
     if new in TAKEN or keyword.iskeyword(new):

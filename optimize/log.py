@@ -18,11 +18,13 @@ from typing import Any
 
 import dspy
 
+from ..modules.header import digest
 from ..search.protocol import Usage
 from .fields import as_json, fields_of
 from .outcome import Outcome
 
 FINISHED, JOURNALS = "finished.jsonl", "journals"
+DIGEST = "digest"  # of the rest of a line: a score in which a digit was changed is found out
 TELLING = ("versions",)  # says something, and need not be the same
 
 
@@ -84,7 +86,7 @@ class Log:
         return None if line is None else _outcome(line, index, example)
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        left = json.dumps(line, allow_nan=False).encode() + b"\n"
+        left = json.dumps({**line, DIGEST: digest(line)}, allow_nan=False).encode() + b"\n"
         try:
             while left:
                 left = left[self._file.write(left) :]
@@ -128,6 +130,10 @@ class Log:
             raise LogError(f"{self.path}, line {number}: not JSON ({error})") from error
         if not isinstance(found, dict):
             raise LogError(f"{self.path}, line {number}: not a JSON object")
+        if found.pop(DIGEST, None) != digest(found):
+            raise LogError(
+                f"{self.path}, line {number}: it was changed since it was written; take it out to run it again"
+            )
         return found
 
     def _same(self, there: dict[str, Any], now: dict[str, Any]) -> None:

@@ -152,6 +152,20 @@ def test_a_damaged_line_is_an_error_that_names_it(tmp_path, bad):
             evaluate(dspy.Predict("number -> answer"))
 
 
+@pytest.mark.parametrize("line", [1, 2])
+def test_a_line_that_was_changed_is_found_out(tmp_path, line):
+    path = tmp_path / "finished.jsonl"
+    evaluate = Evaluate(devset=numbers(2), metric=right, resume=tmp_path)
+    with dspy.context(lm=lm(Engine(yes))):
+        evaluate(dspy.Predict("number -> answer"))
+        lines = path.read_text().splitlines(keepends=True)
+        changed = lines[line - 1].replace('"score": 1.0', '"score": 7.0').replace("stub/model", "stub/other")
+        assert changed != lines[line - 1]
+        path.write_text("".join([*lines[: line - 1], changed, *lines[line:]]))
+        with pytest.raises(LogError, match=rf"line {line}: it was changed since it was written"):
+            evaluate(dspy.Predict("number -> answer"))
+
+
 @dataclass
 class Close:
     """A metric with a knob."""
@@ -279,7 +293,7 @@ KILLED = """
 
 def test_killed_for_real_it_goes_on_and_repeats_only_what_was_in_flight(tmp_path):
     """An unbroken run makes 96 calls. Each kill may repeat the calls in flight: 2 searches of 2 each."""
-    calls, folder, kills = tmp_path / "calls", tmp_path / "run", 3
+    calls, folder, kills = tmp_path / "calls", tmp_path / "run", 2
     source = textwrap.dedent(KILLED).format(tests=str(Path(__file__).parent), calls=str(calls), folder=str(folder))
     made = lambda: len(calls.read_text().splitlines()) if calls.exists() else 0  # noqa: E731
     for kill in range(kills):
@@ -376,3 +390,26 @@ def test_samples_of_a_model_without_a_cache_stay_apart(tmp_path):
     ]
     assert [p.said for _, p, _ in again.results] == [p.said for _, p, _ in result.results]
     assert model.count() == 6
+
+
+def test_a_log_cut_at_any_byte_goes_on_to_the_same_result(tmp_path):
+    """What was torn is run again, or read from its replies; nothing that is whole is lost, and no score is made up."""
+
+    def once(folder):
+        return Evaluate(devset=numbers(3), metric=right, num_threads=1, resume=folder)(dspy.Predict("number -> answer"))
+
+    model, path = (
+        Engine(lambda kind, inputs, n: {"answer": "no" if inputs["number"] == "1" else "yes"}),
+        "finished.jsonl",
+    )
+    with dspy.context(lm=lm(model)):
+        whole = once(tmp_path / "whole")
+        content = (tmp_path / "whole" / path).read_bytes()
+        for cut in range(0, len(content), 23):
+            folder = tmp_path / str(cut)
+            folder.mkdir()
+            (folder / path).write_bytes(content[:cut])
+            found = once(folder)
+            assert (found.score, [s for *_, s in found.results]) == (66.67, [1.0, 0.0, 1.0])
+            assert sum(o.resumed for o in found.outcomes) == max(0, content[:cut].count(b"\n") - 1)
+    assert whole.score == 66.67
