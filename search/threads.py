@@ -9,6 +9,7 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias
 
@@ -22,7 +23,7 @@ from .slots import Slots
 from .stopping import Stop
 from .tree import A, S, Tree
 
-LONGEST = 86_400.0  # seconds: Python's queues take no time of centuries, and whoever waits a day may look again
+LOOK_UP = 0.2  # seconds: a signal that comes as a wait begins does not end it, and on Windows none does
 
 # Prepared by whoever has the turn (only one thread at a time touches the tree), called without it.
 Call: TypeAlias = Callable[[], Reply]
@@ -233,10 +234,7 @@ def drive(
 
 
 def _wait(wakes: SimpleQueue[None], deadline: float | None, ready_at: float | None) -> None:
-    """Until there is something to look at: a wake, the deadline, a delayed call that may start."""
-    due = [t for t in (deadline, ready_at) if t is not None]
-    if not due:
-        wakes.get()
-        return
+    """Until there may be something to look at: a wake, the deadline, a delayed call that may start, a signal."""
+    due = min((t for t in (deadline, ready_at) if t is not None), default=inf)
     with suppress(Empty):
-        wakes.get(timeout=min(max(0.0, min(due) - time.monotonic()), LONGEST))
+        wakes.get(timeout=min(max(0.0, due - time.monotonic()), LOOK_UP))
