@@ -80,5 +80,7 @@ def _check_cheap(program: Any, plan: Plan) -> None:
         raise ValueError(
             f"cheap_rate={cheap!r}: an LM needs a prompt to rate by, and rate={plan.rate!r} has none; give a function"
         )
+    if plan.worth is not None and cheap is not None and not isinstance(cheap, dspy.BaseLM):
+        raise ValueError(f"worth=..., cheap_rate={cheap!r}: a function's values were not calibrated; set worth=None")
     if cheap is not None and not callable(cheap):
         raise TypeError(f"cheap_rate={cheap!r}: must be an LM, or a function cheap_rate(inputs, nodes)")

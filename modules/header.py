@@ -59,6 +59,7 @@ def header(session: Session) -> dict[str, Any]:
         "rollouts": {name: rollout_of(lm) for name, lm in lms_of(program).items()},
         "answer": {"answer": plan.answer, "first": plan.first, "threshold": plan.threshold},
         **({} if warmth == [None, None] else {"temperature": warmth}),
+        **({} if plan.worth is None else {"worth": digest(plan.worth.dump())}),
         **({} if plan.transition is None else {"transition": plan.transition}),
         **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
         "retries": plan.retries,  # what fails for good hangs on it

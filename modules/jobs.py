@@ -136,9 +136,13 @@ class Jobs(RoleJobs):
             role,
             lm,
             fields,
-            read=lambda given: role.read(given, count),
+            read=lambda given: self._worth(role.read(given, count), nodes),
             independent=self.plan.samples > 1,
         )
+
+    def _worth(self, outcome: Outcome, nodes: list[NodeView]) -> Outcome:
+        worth = self.plan.worth
+        return outcome if worth is None else worth.of(outcome, [node.depth for node in nodes])
 
     def _judge(self, request: Rate, attempt: int, tree: Tree[Any, Any]) -> Job:
         role, plan, (id,) = self.program.rate, self.plan, request.nodes

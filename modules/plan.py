@@ -17,6 +17,7 @@ from .lessons import Lessons
 from .predictor import DAMAGED
 from .rate import MODES
 from .scale import SCALES, Anchored, Numbers, Scale, Verdicts, scale_of
+from .worth import Worth
 
 FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
@@ -32,7 +33,8 @@ class Plan:
     controller: DFS, Beam, BestFirst, MCTS or ABMCTS. budget: ceilings of one call (None: 100 calls for DFS, else
     none but the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
     "moves" (the task's, no model), or "own" (the program was given a function or module). rate: "value",
-    "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. near:
+    "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. worth: what
+    the scale's values are worth, by depth, where that was measured (None: the values themselves). near:
     a cheap rater asks first, and the dear one only about near ties, this close in value. temperature,
     rate_temperature: of the proposer's and the rater's calls, where the model takes one (None: the LM's own). blend,
     agreement: the weights of what an environment or a goal check knows, and of agreeing samples, in a judge's value.
@@ -50,6 +52,7 @@ class Plan:
     propose: Literal["lm", "samples", "moves", "own"] = knob("lm", choices=("lm", "samples", "moves"))
     rate: Literal["value", "siblings", "vote", "pairs", "code", "own"] = knob("value", choices=(*MODES, "code"))
     scale: Scale = field(default_factory=Verdicts, metadata={"choices": tuple(SCALES)})
+    worth: Worth | None = None
     samples: int = knob(1, low=1, high=5)
     join: Literal["sum", "mean"] = "sum"
     near: float | None = knob(None, of="value")
@@ -110,12 +113,25 @@ class Plan:
         for name in ("aggregate", "history"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be True or False")
+        self._check_worth()
         for name, lowest in (("near", 0.0), ("threshold", -float_info.max)):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and lowest <= value <= float_info.max):
                 words = "a finite number" + (" of at least 0" if name == "near" else "")
                 raise ValueError(f"{name}={value!r}: must be {words}, or None")
+
+    def _check_worth(self) -> None:
+        if self.worth is None:
+            return
+        if not isinstance(self.worth, Worth):
+            raise TypeError(f"worth={self.worth!r}: must be a Worth, as calibrate_rater fits one, or None")
+        if self.rate not in ("value", "siblings"):
+            raise ValueError(f"worth=..., rate={self.rate!r}: only ratings on a scale have a worth; set worth=None")
+        if self.near:
+            raise ValueError(
+                f"worth=..., near={self.near!r}: near would be measured in worth; set near=0 or worth=None"
+            )
 
     @property
     def limits(self) -> Budget:
@@ -133,6 +149,10 @@ class Plan:
                 f"controller={self.controller!r} cannot be saved: only {', '.join(CONTROLLERS)} can; "
                 "set another controller, or build the program in code"
             )
+        if self.worth is None:
+            del plain["worth"]  # as before there was one
+        else:
+            plain["worth"] = self.worth.dump()
         return plain | {
             "controller": dump(),
             "budget": None if self.budget is None else self.budget.dump(),
@@ -153,6 +173,8 @@ class Plan:
             knobs["budget"] = Budget(**knobs["budget"])
         if "scale" in knobs:
             knobs["scale"] = load_scale(knobs["scale"])
+        if knobs.get("worth") is not None:
+            knobs["worth"] = Worth.load(knobs["worth"])
         return cls(**knobs)
 
     def replace(self, **changes: Any) -> Plan:
@@ -162,6 +184,8 @@ class Plan:
             changes["scale"] = scale_of(changes["scale"])
         if "lessons" in changes:
             changes["lessons"] = Lessons.of(changes["lessons"])
+        if any(changes.get(name, getattr(self, name)) != getattr(self, name) for name in ("rate", "scale")):
+            changes.setdefault("worth", None)  # it was measured of another rater
         return replace(self, **changes)
 
 

@@ -56,7 +56,8 @@ def rating_of(program: Any, plan: Plan, lm: Any = None) -> Rating:
     if isinstance(program.rate, Approve):
         return program.rate.rating(plan.samples, lm is not None and gives_probabilities(lm))
     if isinstance(program.rate, Rate):
-        return program.rate.rating(plan.samples, plan.join, plan.near)
+        found = program.rate.rating(plan.samples, plan.join, plan.near)
+        return found if plan.worth is None else plan.worth.rating(found)
     scale = plan.scale
     return Rating(
         samples=plan.samples,

@@ -63,7 +63,8 @@ def _of_roles(program: Program) -> Iterator[tuple[Dimension, bool]]:
             found = replace(found, choices=choices)
         yield found, by_default and not found.fixed
     scale = program.plan.scale
-    if isinstance(scale, Verdicts) and len(scale.values) == 3 and program.plan.rate != "own":
+    calibrated = program.plan.worth is not None  # then the words' values count for nothing
+    if isinstance(scale, Verdicts) and len(scale.values) == 3 and program.plan.rate != "own" and not calibrated:
         low, middle, high = sorted(scale.values.values())
         least = max(low, high / 1000)
         when = (("scale", (_name_of(scale),)), ("rate", ONE_BY_ONE))
@@ -136,7 +137,9 @@ def _of_controller(program: Program) -> Iterator[tuple[Dimension, bool]]:
             if not field.metadata:
                 continue
             found = _dimension(f"controller.{field.name}", getattr(made, field.name), field, type(made), rating)
-            if field.metadata["of"] == "value" and isinstance(plan.scale, Verdicts) and plan.rate in ONE_BY_ONE:
+            words = isinstance(plan.scale, Verdicts) and plan.rate in ONE_BY_ONE and plan.worth is None
+            if field.metadata["of"] == "value" and words:
+                assert isinstance(plan.scale, Verdicts)
                 found = _between_verdicts(found, plan.scale, rating)
             usual = found.ranged and field.metadata["of"] != "speed"
             declared.setdefault(field.name, []).append((kind, found, usual))
