@@ -112,9 +112,14 @@ class Runner:
 
     def _inputs(self, example: dspy.Example, key: str) -> dict[str, Any]:
         inputs = dict(example.inputs().items())
-        if self.journals is not None and isinstance(self.program, Program):
-            inputs["config"] = {"journal": f"{self.journals / key}/"}
-        return inputs
+        if not isinstance(self.program, Program):
+            return inputs
+        config = {}
+        if self.journals is not None:
+            config["journal"] = f"{self.journals / key}/"
+        if self.program.plan.on_failure == "raise":
+            config["on_failure"] = "best"  # that it found nothing is a score, and no failure
+        return {**inputs, "config": config} if config else inputs
 
     def _ran(self, outcome: Outcome, prediction: Any, tally: Tally, seconds: float) -> Outcome:
         outcome = replace(outcome, prediction=prediction, spent=tally.usage(), unpriced=tally.unpriced, seconds=seconds)

@@ -332,6 +332,14 @@ def test_a_search_whose_calls_all_failed_is_a_failure_and_one_that_found_nothing
     assert (result.score, result.errors) == (0.0, [])
 
 
+def test_a_search_that_raises_when_it_finds_nothing_has_a_score():
+    nothing = {"next_thoughts": "give up", "rating_reasoning": "none", "thought_rating": "impossible"}
+    with dspy.context(lm=lm(engine(lambda *_: nothing))):
+        result = Evaluate(devset=puzzles(2), metric=solved)(solver(on_failure="raise"))
+    assert (result.score, result.errors) == (0.0, [])
+    assert all(prediction.answer is None for _, prediction, _ in result.results)
+
+
 # -- limits around it
 
 
