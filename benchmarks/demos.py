@@ -20,7 +20,7 @@ from .data import Puzzle, papers_puzzles
 from .report import Report, Row, beside
 
 SEEDS = (0, 1, 2)
-DEMOS = 24
+DEMOS = 24  # at most
 SEARCHED = 30  # puzzles that demonstrations are taken from; the others are solved with them
 
 
@@ -32,8 +32,8 @@ def measure(data: Path) -> Report:
         "puzzles solved with demonstrations of curated and of whole traces, by a stand-in whose proposals copy them",
         rows(searched, fresh),
         [
-            f"{len(fresh)} puzzles, {len(SEEDS)} seeds each; {DEMOS} demonstrations for the proposer, from searches of "
-            f"{len(searched)} other puzzles, the same searches for both.",
+            f"{len(fresh)} puzzles, {len(SEEDS)} seeds each; the proposer has demonstrations from searches of "
+            f"{len(searched)} other puzzles: as many of each kind, from the same searches.",
             "Curated: BootstrapSearch. Whole: any of the searches' proposals, drawn at random; of solved ones: of the "
             "searches alone that found a solution. The rater has none, and no way to use any.",
         ],
@@ -42,8 +42,11 @@ def measure(data: Path) -> Report:
 
 def rows(searched: Sequence[Puzzle], fresh: Sequence[Puzzle]) -> list[Row]:
     total = dict.fromkeys(("curated", "whole", "whole, of solved ones", "none"), 0)
+    shown: list[int] = []
     for seed in SEEDS:
-        for name, solve in programs(searched, seed).items():
+        found = programs(searched, seed)
+        shown += {len(solve.propose.predict.demos) for name, solve in found.items() if name != "none"}
+        for name, solve in found.items():
             total[name] += solved(solve, fresh, seed)
     of = f"of {len(SEEDS) * len(fresh)}"
     worst = max(total["whole"], total["whole, of solved ones"])
@@ -52,6 +55,7 @@ def rows(searched: Sequence[Puzzle], fresh: Sequence[Puzzle]) -> list[Row]:
         beside("solved with demos of whole traces", total["whole"], of),
         beside("solved with demos of whole traces of solved ones", total["whole, of solved ones"], of),
         beside("solved without demos", total["none"], of),
+        beside("demos shown", sum(shown) / len(shown), "a seed"),
     ]
 
 
@@ -64,16 +68,17 @@ def programs(searched: Sequence[Puzzle], seed: int) -> dict[str, TreeOfThoughts]
         for example in trainset:
             plain(**example.inputs())
         curated = BootstrapSearch(max_demos=DEMOS, num_threads=1, per_search=3).compile(plain, trainset=trainset)
+    size = len(curated.propose.predict.demos)
     every = [trace for trace in traces[: len(trainset)] if trace.result is not None]
     return {
         "curated": _with(plain, curated.propose.predict.demos),
-        "whole": _with(plain, _drawn(every, seed)),
-        "whole, of solved ones": _with(plain, _drawn([t for t in every if t.result.solved], seed)),
+        "whole": _with(plain, _drawn(every, size, seed)),
+        "whole, of solved ones": _with(plain, _drawn([t for t in every if t.result.solved], size, seed)),
         "none": plain,
     }
 
 
-def _drawn(traces: Sequence[Any], seed: int) -> list[dspy.Example]:
+def _drawn(traces: Sequence[Any], size: int, seed: int) -> list[dspy.Example]:
     found = [
         dspy.Example(augmented=True, **inputs, **made.toDict())
         for trace in traces
@@ -81,7 +86,7 @@ def _drawn(traces: Sequence[Any], seed: int) -> list[dspy.Example]:
         if isinstance(request, Propose)
         for _, inputs, made in entries
     ]
-    return Random(seed).sample(found, min(DEMOS, len(found)))
+    return Random(seed).sample(found, min(size, len(found)))
 
 
 def _with(program: TreeOfThoughts, demos: Sequence[dspy.Example]) -> TreeOfThoughts:

@@ -11,7 +11,7 @@ from typing import Any
 
 import dspy
 
-from thoughtree import Beam, Game24, TreeOfThoughts
+from thoughtree import Beam, Game24, Illegal, TreeOfThoughts
 from thoughtree.tasks import Game24State
 
 ROOT = Path(__file__).parents[1]
@@ -77,19 +77,25 @@ def test_demonstrations_are_read_from_the_prompt():
         assert program(numbers="3 8").search.path == ["3*8=24"]
 
 
+def good(step: str, demo: Any) -> bool:
+    task, here = Game24(), copying.shown_state(demo)
+    move = task.parse(step, here)
+    return not isinstance(move, Illegal) and task.solvable(task.apply(here, move)) is True
+
+
 def test_the_same_searches_give_both_kinds_of_demonstrations():
-    puzzles = [data.Puzzle(numbers, "dev") for numbers in ((4, 6, 1, 1), (3, 8, 1, 1), (2, 12, 1, 1))]
-    found = demos.programs(puzzles, 0)
-    curated, whole = found["curated"].propose.predict.demos, found["whole"].propose.predict.demos
-    assert found["none"].propose.predict.demos == []
-    task = Game24()
-    for demo in curated:  # every step that is shown can still make 24
-        here = copying.shown_state(demo)
-        for step in copying.items(demo["next_thoughts"]):
-            assert task.solvable(task.apply(here, task.parse(step, here)))
-    assert any(
-        copying.shape(step, copying.shown_state(demo)) is None
-        or not task.solvable(task.apply(copying.shown_state(demo), task.parse(step, copying.shown_state(demo))))
-        for demo in whole
-        for step in copying.items(demo["next_thoughts"])
-    )
+    numbers = [(1, 1, 4, 6), (1, 1, 3, 8), (1, 1, 2, 12), (1, 2, 3, 4), (2, 3, 4, 6), (1, 4, 5, 6)]
+    found = demos.programs([data.Puzzle(one, "dev") for one in numbers], 0)
+    shown = {name: solve.propose.predict.demos for name, solve in found.items()}
+    assert {name: len(given) for name, given in shown.items()} == {
+        "curated": 3,  # one of the puzzles is solved, in three steps
+        "whole": 3,
+        "whole, of solved ones": 3,
+        "none": 0,
+    }
+    steps = {
+        name: [(step, demo) for demo in given for step in copying.items(demo["next_thoughts"])]
+        for name, given in shown.items()
+    }
+    assert all(good(*step) for step in steps["curated"])
+    assert not any(good(*step) for step in steps["whole"])  # nine, by these coins all from dead ends
