@@ -17,10 +17,12 @@ from typing import Any
 import dspy
 
 from thoughtree import Beam, Game24, TreeOfThoughts
+from thoughtree.modules.plan import Plan
 from thoughtree.modules.roles import rating_of
 from thoughtree.optimize import Space, space_of
 from thoughtree.optimize.space import settled
 from thoughtree.optimize.trials import key_of
+from thoughtree.search import Rating
 from thoughtree.testing import RuleLM
 
 from .data import Puzzle, lines
@@ -57,6 +59,7 @@ class Problem:
     data: Path
     seed: int
     _known: dict[str, Point] = field(default_factory=dict)
+    _plans: dict[str, tuple[Plan, Rating]] = field(default_factory=dict)
 
     @cached_property
     def _puzzles(self) -> list[Puzzle]:
@@ -105,13 +108,19 @@ class Problem:
 
     def on(self, puzzles: Sequence[Puzzle], values: Mapping[str, Any]) -> list[Outcomes]:
         """What a setting comes to, puzzle by puzzle, by the search core."""
-        plan = settled(self.program(), values).plan
-        rating = rating_of(settled(self.program(), values), plan)
+        plan, rating = self._plan(values)
         middle = sorted(plan.scale.values.values())[1]
         return [
             search(puzzle, plan.controller, _Valued(StubPolicy(NOISE, puzzle.text, self.seed), middle), rating=rating)
             for puzzle in puzzles
         ]
+
+    def _plan(self, values: Mapping[str, Any]) -> tuple[Plan, Rating]:
+        key = key_of(values)
+        if key not in self._plans:
+            made: Any = settled(self.program(), values)
+            self._plans[key] = made.plan, rating_of(made, made.plan)
+        return self._plans[key]
 
     def truth(self, values: Mapping[str, Any]) -> Point:
         """Score and cost on puzzles that no tuner sees."""
@@ -163,5 +172,3 @@ def grid(space: Space) -> Iterator[dict[str, Any]]:
                 own = {f"controller.{name}": value for name, value in zip(knobs, chosen, strict=True)}
                 named = {"controller": kind, "rate": rate, "controller.branching": branching, **own}
                 yield space.active({**space.defaults(), **named})
-
-

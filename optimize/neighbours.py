@@ -16,11 +16,11 @@ from .space import Space, Values
 
 
 def neighbours(space: Space, values: Mapping[str, Any], rng: Random) -> Iterator[Values]:
-    """All of them: first each knob back at its default, then each a step away, both in random order."""
+    """All of them, in random order: each knob back at its default; then at other choices; then numbers a step away."""
     own = [dimension for dimension in space if dimension.name in values and not dimension.fixed]
     back = [(d, d.default) for d in own if d.contains(d.default) and values[d.name] != d.default]
     away = [(d, value) for d in own for value in steps(d, values[d.name]) if value != d.default]
-    for moves in (back, away):
+    for moves in (back, [m for m in away if m[0].choices], [m for m in away if not m[0].choices]):
         rng.shuffle(moves)
         for dimension, value in moves:
             yield space.active({**values, dimension.name: value})

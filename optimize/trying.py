@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -63,6 +64,7 @@ class Trier:
     deadline: Callable[[], float | None]
     on_example: Callable[[], None] = lambda: None
     per_example: Amounts = field(default_factory=dict[str, float])
+    seconds: float = 0.0  # wall time in which examples ran
     _ran: int = 0
     _paid: Amounts = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
 
@@ -115,10 +117,12 @@ class Trier:
                     done(id, tried)
                     self.on_example()
 
+            began = time.monotonic()
             try:
                 with self._sharing(purse):
                     in_threads(waiting, one, self.threads)
             finally:
+                self.seconds += time.monotonic() - began
                 self.ledger.settle(holder, purse.spent)
                 self._learn(before, purse.spent)
             waiting = refused

@@ -362,6 +362,7 @@ class Job:
             importances=tuning.importances_of(study),
             errors=tuning.errors_of([setting.results for setting in found.values()]),
             seconds=time.monotonic() - self.began,
+            running=trier.seconds,
             study=study,
         )
         if self.tuner.log_dir is not None:

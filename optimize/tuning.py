@@ -29,6 +29,7 @@ class Tuning:
     and cost, cheapest first, by the race. calls: LM calls that the study made in this process; paid: those that were
     not had for nothing from an earlier setting. cost: the unit of costs. importances: of knobs, 0 to 1, for the score.
     ended: why the race ended: "trials", "nothing new", or the ceiling that was met. errors: of examples, by message.
+    seconds: wall time of this process; running: of that, while examples ran.
     """
 
     values: dict[str, Any]
@@ -43,7 +44,7 @@ class Tuning:
     importances: dict[str, float] = field(default_factory=dict[str, float])
     errors: dict[str, int] = field(default_factory=dict[str, int])
     seconds: float = 0.0
-    seconds_in_calls: float = 0.0
+    running: float = 0.0
     study: optuna.Study | None = None
 
     @property

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AGAIN = 20  # settings in a row that are no new ones, after which the space is taken to be used up
+NEAR = 3  # one of so many settings is the sampler's own
 RETRIES = 3  # of a trial whose worker was lost
 BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
 
@@ -77,7 +78,7 @@ class Worker:
         if self._alike >= AGAIN:
             self.stopped = "nothing new"
             return None
-        if self._alike == 0 and sum(map(_counts, found)) % 2:
+        if self._alike == 0 and sum(map(_counts, found)) % NEAR:
             self._ask_for_a_neighbour()
         trial = self._ask()
         values = self.space.suggest(trial)
@@ -87,7 +88,7 @@ class Worker:
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
 
     def _ask_for_a_neighbour(self) -> None:
-        """Every second setting is next to the best so far."""
+        """All but every NEAR-th setting are next to the best so far."""
         tried = list(trials.settings(self.study))
         whole = {s.number: s.results for s in tried if s.results.has(self.order)}
         best = self.rule.choose(whole, self.order)
