@@ -36,8 +36,8 @@ def measure(data: Path) -> Report:
         " sees, on which all scores and costs below are taken. Best: the highest score of a grid, at the least cost.",
         "The mark: within 2 points of the best score, at no more than 1.1 times its cost.",
         f"Plain: Optuna's TPE, two objectives, all 100 puzzles a trial, at most {PLAIN_TRIALS} trials, the default"
-        " first; its calls are counted up to the first trial that meets the mark, which only an oracle could know. The tuner's"
-        " are all that it paid, its final check included, and its own choice must meet the mark.",
+        " first; its calls are counted up to the first trial that meets the mark, which only an oracle could know. The"
+        " tuner's are all that it paid, its final check included, and its own choice must meet the mark.",
         f"Noise: {NOISE_RUNS} runs on scores that are coins, and settings that all cost the same.",
     ]
     return Report("tune", "settings found, and calls paid for them, where the truth is known", list(rows(data)), notes)
