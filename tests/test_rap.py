@@ -295,13 +295,13 @@ def test_it_is_saved_and_loaded(tmp_path: Any) -> None:
 
 
 def test_a_run_is_resumed_from_its_journal(tmp_path: Any) -> None:
-    engine, path = Engine(world), tmp_path / "run.jsonl"
-    program = RAP(task=Blocksworld())
+    engine, path = Engine(world), tmp_path / "run.jsonl"  # one call at a time: none is in flight at the goal
+    program = RAP(task=Blocksworld(), concurrency=1)
     with dspy.context(lm=lm(engine)):
         program(initial=START, goal=GOAL, config={"journal": path, "budget": 9})
         found = program(initial=START, goal=GOAL, config={"journal": path})
     once = Engine(world)
-    whole = solve(RAP(task=Blocksworld()), once)
+    whole = solve(RAP(task=Blocksworld(), concurrency=1), once)
     assert found.search.path == whole.search.path == PLAN
     assert len(engine.calls) == len(once.calls)
 
