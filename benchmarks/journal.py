@@ -25,7 +25,7 @@ from .steady import steady_lm
 LATENCY = 0.020  # seconds a call
 BRANCHING = 5
 SLOWER = 1.03  # at most, with a journal
-PAIRS, FORCED = 21, 3  # runs each way; and with fsync
+PAIRS, FORCED = 31, 3  # runs each way; and with fsync
 SIZES = {1_014: (46, 6), 10_008: (504, 7), 40_002: (1962, 8)}  # replies: the width and depth of a beam that has them
 RESUMED = 0.5  # seconds, of 10,000 replies
 GROWTH = 2.0  # at most, of the time per reply, for ten times the replies: the collector has more to look at
@@ -55,8 +55,9 @@ def cost(folder: Path) -> Iterator[Row]:
         number = count()
         times: dict[str, list[float]] = {"off": [], "on": [], "fsync": []}
         for pair in range(PAIRS):  # in turn, so that a slow moment of the machine meets all of them
-            times["off"].append(seconds({}))
-            times["on"].append(seconds({"journal": folder / f"{name}-{next(number)}"}))
+            for setting in ("off", "on") if pair % 2 else ("on", "off"):
+                journal = {"journal": folder / f"{name}-{next(number)}"}
+                times[setting].append(seconds(journal if setting == "on" else {}))
             if pair < FORCED:
                 times["fsync"].append(seconds({"journal": folder / f"{name}-{next(number)}", "fsync": True}))
         off, on, fsync = (min(times[setting]) for setting in ("off", "on", "fsync"))

@@ -28,6 +28,10 @@ TELLING = ("versions", "written")  # header entries that say something, and need
 BEGINNING = b'{"format": "thoughtree.journal/'  # of every journal
 
 
+# What holds itself raises RecursionError, without a look for it at every reply.
+_encode = json.JSONEncoder(allow_nan=False, check_circular=False).encode
+
+
 class JournalError(Exception):
     """A journal that cannot be written, or belongs to another search."""
 
@@ -79,7 +83,7 @@ class Journal:
             return
         check_answer(ask.request, reply.outcome)  # on disk, it would end every run that resumes
         try:
-            text = json.dumps(self.codec.write(ask, reply), allow_nan=False)
+            text = _encode(self.codec.write(ask, reply))
         except Exception as error:  # the codec is the task's: it may raise anything
             raise JournalError(
                 f"journal {self.path}: the reply to {ask.request!r} cannot be written as JSON: {error}"

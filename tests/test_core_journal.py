@@ -67,6 +67,10 @@ from worlds import Digits, Letters, search, shot
 HEADER = {"controller": {"kind": "Beam", "width": 2}, "seed": 0, "versions": {"thoughtree": "1"}}
 
 
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
 class Crash(BaseException):
     """The process dies here."""
 
@@ -265,6 +269,7 @@ def test_states_and_fields_are_written_by_the_tasks_codec(tmp_path: Path) -> Non
         (Proposed(("fine", {"tool": "look"})), "is a dict"),
         (Stepped(Fraction(1, 3)), "Object of type Fraction is not JSON serializable"),
         (Stepped("s", observation=float("nan")), "Out of range float values are not JSON compliant"),
+        (Stepped("s", observation=ENDLESS), "maximum recursion depth exceeded"),
     ],
 )
 def test_what_cannot_be_written_is_an_error_that_names_the_request(tmp_path: Path, outcome: Any, said: str) -> None:
