@@ -384,7 +384,13 @@ def test_what_hangs_does_not_hold_up_the_deadline(driver: str, hangs: str) -> No
             assert hangs != "the environment" or released.wait(20)
             return super().step(state, action)
 
-    engine = Engine(plays(lambda n: f"bad{n}"), delay=lambda n: 20.0 * (hangs == "the model" and n > 2))
+    def answer(kind: Any, inputs: dict[str, str], n: int) -> Any:
+        if hangs == "the model" and driver == "threads" and n > 2:
+            assert released.wait(20)
+        return plays(lambda n: f"bad{n}")(kind, inputs, n)
+
+    awaited = hangs == "the model" and driver == "asyncio"
+    engine = Engine(answer, delay=lambda n: 20.0 * (awaited and n > 2))
     program = LATS(env=Slow(), controller=MCTS(rollouts=3), budget={"seconds": 0.3})
     found = solve(program, engine, driver, task="t")
     released.set()
