@@ -11,10 +11,11 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 J = TypeVar("J")
+LOOK_UP = 0.2  # seconds: a signal that comes as a wait begins does not end it
 
 
 def in_threads(jobs: Sequence[J], run: Callable[[J], None], most: int) -> None:
@@ -48,10 +49,18 @@ def in_threads(jobs: Sequence[J], run: Callable[[J], None], most: int) -> None:
         for number in range(threads):
             threading.Thread(target=work, name=f"thoughtree-evaluate-{number + 1}", daemon=True).start()
         for _ in range(threads):
-            if (error := ended.get()) is not None:
+            if (error := _next(ended)) is not None:
                 raise error
     finally:
         waiting.clear()
+
+
+def _next(ended: SimpleQueue[BaseException | None]) -> BaseException | None:
+    while True:
+        try:
+            return ended.get(timeout=LOOK_UP)
+        except Empty:
+            continue
 
 
 async def as_tasks(jobs: Sequence[J], run: Callable[[J], Awaitable[None]], most: int) -> None:

@@ -56,7 +56,8 @@ def test_only_the_drivers_know_threads_asyncio_or_the_clock() -> None:
         if (found := {module.split(".")[0] for _, module in imported(path)} & special)
     }
     assert known == {
-        "threads": {"asyncio", "contextvars", "queue", "threading", "time"},
+        "threads": {"queue", "time"},
+        "turns": {"asyncio", "contextvars", "queue", "threading", "time"},
         "loop": {"asyncio", "time"},
         "journal": {"threading"},
     }
