@@ -60,7 +60,7 @@ class Jobs(RoleJobs):
         self.observed: dict[tuple[Hashable, str], Any] = {}  # states that are known, where a world model predicts
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
-        """How to answer `ask`. Runs on the driver's thread, where the tree stands still."""
+        """How to answer `ask`. Runs with the driver's turn, while the tree stands still."""
         request = ask.request
         if isinstance(request, Propose):
             if self.plan.propose == "moves":
