@@ -59,17 +59,18 @@ class Evaluate(dspy.Evaluate):
         resume: str | Path | None = None,
         history: bool = False,
     ) -> None:
-        super().__init__(
-            devset=list(devset) if isinstance(devset, Iterator) else devset,  # read once, for all calls
-            metric=metric,
-            num_threads=num_threads,
-            display_progress=display_progress,
-            display_table=display_table,
-            max_errors=max_errors,
-            provide_traceback=provide_traceback,
-            save_as_csv=save_as_csv,
-            save_as_json=save_as_json,
-        )
+        ours: dict[str, Any] = {
+            "devset": list(devset) if isinstance(devset, Iterator) else devset,  # read once, for all calls
+            "metric": metric,
+            "num_threads": num_threads,
+            "display_progress": display_progress,
+            "display_table": display_table,
+            "max_errors": max_errors,
+            "provide_traceback": provide_traceback,
+            "save_as_csv": save_as_csv,
+            "save_as_json": save_as_json,
+        }
+        super().__init__(**ours)
         self.failure_score = failure_score
         self.resume, self.history = resume, history
         if failure_score is not None and not isfinite(failure_score):

@@ -43,7 +43,7 @@ class EvaluationResult(DSPyResult):
         self._seconds, self._not_run = seconds, not_run
         triples = [(o.example, o.prediction, failure_score if o.score is None else o.score) for o in self._outcomes]
         self._scores = [score for *_, score in triples if score is not None]
-        mean = round(100 * fmean(self._scores), 2) if self._scores else None
+        mean: Any = round(100 * fmean(self._scores), 2) if self._scores else None
         super().__init__(score=mean, results=triples)
 
     @property
