@@ -119,9 +119,7 @@ def _all_tried(result: SearchResult[Any, Any], node: Node[Any, Any], proposals_a
         return proposals_are_all and node.reason is None  # a reason: a reply was lost
     children = result.tree.children(node)
     states = {task.key(child.state) for child in children if child.state is not None} - {None}
-    actions = {
-        task.show(child.action) for child in children if child.action is not None and child.status is not ILLEGAL
-    }
+    actions = {result.shown(child) for child in children if child.status is not ILLEGAL}
     for number, move in enumerate(islice(task.moves(node.state), MOST_MOVES + 1)):
         if number == MOST_MOVES:
             return False

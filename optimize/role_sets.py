@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from os import PathLike
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
 import dspy
+from dspy.evaluate.evaluate import EvaluationResult as Evaluated
 
 from ..modules.header import digest, settled
 from ..modules.prediction import SearchPrediction
 from ..modules.program import Program
 from ..modules.trace import Trace
 from ..search import SearchResult
-from ..search.protocol import Propose, Rate
-from .evaluation import EvaluationResult
+from ..search.protocol import Illegal, Propose, Rate
+from ..tasks import Task, stepping
+from ..tasks.environment_task import EnvironmentTask
 from .gathering import accepts
 from .hindsight import labels
 from .replaying import journals_in, replayed
@@ -131,8 +134,23 @@ def _seen(
             raise ValueError("a result says nothing of its inputs; give (example, result), or examples= in its order")
         if result.task is None:
             raise ValueError("this result has no task; load it with one: SearchResult.load(path, task)")
+        result = restored(result)
         known = labels(result, accepted=accepted, proposals_are_all=proposals_are_all)
         yield Seen(program, inputs, result, known, accepted=accepted)
+
+
+def restored(result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
+    """A result that was loaded from a file, with the task's own actions again; any other as it is."""
+    task: Any = result.task
+    if not result.explained or not isinstance(task, Task) or isinstance(task, EnvironmentTask):
+        return result
+    tree = deepcopy(result.tree)
+    for node in tree:
+        parent = tree[node.parent or 0].state
+        if isinstance(node.action, str) and parent is not None:
+            action = stepping.parse(task, parent, node.action)
+            node.action = node.action if isinstance(action, Illegal) else action
+    return result.replace(tree=tree, best=tree[result.best.id])
 
 
 def _answer(thing: Any) -> SearchPrediction:
@@ -144,10 +162,13 @@ def _answer(thing: Any) -> SearchPrediction:
 def _pairs(
     results: Any, program: Program, examples: Sequence[dspy.Example] | None
 ) -> Iterator[tuple[dspy.Example | None, Any]]:
-    if isinstance(results, EvaluationResult):
-        results = [outcome for outcome in results.results if isinstance(outcome[1], SearchPrediction)]
+    if isinstance(results, Evaluated):  # what failed, it lists itself
+        results = [triple for triple in results.results if isinstance(triple[1], SearchPrediction)]
     elif isinstance(results, SearchPrediction | SearchResult | Trace | str | PathLike):
         results = [results]
+    elif not isinstance(results, Iterable) or isinstance(results, dspy.Example):
+        results = [_known(results)]
+    results = list(results)
     for number, thing in enumerate(results):
         if isinstance(thing, str | PathLike):
             if examples is None:

@@ -15,8 +15,9 @@ from ..modules.shown import view
 from ..modules.trace import Entry, Trace
 from ..modules.world import World, true_step
 from ..search import SearchResult
-from ..search.protocol import Answer, Propose, Rate, Reflect, Request, Step
+from ..search.protocol import Answer, Illegal, Propose, Rate, Reflect, Request, Step
 from ..search.tree import EXPANDED, ILLEGAL, Node
+from ..tasks import stepping
 from ..tasks.environment_task import EnvironmentTask
 from .hindsight import Label, Why, labels
 from .step_evidence import Steps
@@ -47,7 +48,9 @@ class Seen:
         if trace.result is None:
             raise ValueError("this trace is of a search that is not over")
         found = labels(trace.result, accepted=accepted, proposals_are_all=proposals_are_all)
-        return cls(trace.program, trace.inputs, trace.result, found, trace.kept, accepted)
+        # They were kept as they came, which hangs on who was faster.
+        entries = {request: trace.kept[request] for request in sorted(trace.kept, key=_place)}
+        return cls(trace.program, trace.inputs, trace.result, found, entries, accepted)
 
     @property
     def tells(self) -> bool:
@@ -178,4 +181,12 @@ class Seen:
         state = self.result.tree[node.parent or 0].state
         if isinstance(task, EnvironmentTask) or not task.has("apply") or state is None or node.action is None:
             return None
+        if isinstance(node.action, str) and isinstance(stepping.parse(task, state, node.action), Illegal):
+            return None  # what could not be read as an action led nowhere, and no world was asked
         return Transition(self.role(request), task, state, node.action, true_step(task, state, node.action))
+
+
+def _place(request: Request) -> tuple[tuple[int, ...], str, int]:
+    """By the nodes that it is about, in the order in which they were made."""
+    nodes = request.nodes if isinstance(request, Rate) else (request.node,)
+    return nodes, ROLE_OF[type(request)], getattr(request, "sample", 0)

@@ -206,6 +206,15 @@ def test_pairs_of_classes_and_at_most_so_many_of_a_search():
     assert [d.fields["question"] for d in found.demos] == ["g0", "b0", "g1", "b9", "g2", "b1"]
 
 
+def test_what_is_shown_does_not_hang_on_which_call_was_faster():
+    """Ratings come back in another order; the tree, and what is shown of it, are the same."""
+    alone = compiled(solver(), engine())
+    for slow in (1, 2, 3):
+        student = TreeOfThoughts(task=Game24(), controller=DFS(branching=None), concurrency=8)
+        made = compiled(student, engine(delay=lambda n, slow=slow: 0.02 if n % 4 == slow else 0.0))
+        assert [predictor.demos for predictor in made.predictors()] == [p.demos for p in alone.predictors()]
+
+
 # ---- around it
 
 

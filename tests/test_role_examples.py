@@ -84,6 +84,43 @@ def test_the_same_from_an_evaluation_a_pair_a_file_and_a_journal(tmp_path: Any):
     assert (tmp_path / "runs" / "one.jsonl").read_bytes() == before
 
 
+def test_a_loaded_result_has_the_tasks_own_actions_again(tmp_path: Any):
+    """In PDDL an action is shown otherwise than it is written in code."""
+
+    def fn(kind: Any, inputs: Any, n: int) -> Any:
+        return {"next_state": "(handempty)"} if "next_state" in kind else {"step_reasoning": "", "step_verdict": "yes"}
+
+    program = RAP(
+        task=Blocksworld(style="pddl"),
+        controller=MCTS(rollouts=6, branching=3, max_depth=6),
+        propose="moves",
+        transition="check",
+        concurrency=1,
+    )
+    asked = dspy.Example(initial=START, goal=GOAL).with_inputs("initial", "goal")
+    with dspy.context(lm=lm(Engine(fn))):
+        prediction = program(**asked.inputs())
+    prediction.search.save(tmp_path / "result.json")
+    loaded = SearchResult.load(tmp_path / "result.json", prediction.search.task)
+    wanted, found = role_examples(prediction, program), role_examples([(asked, loaded)], program)
+    assert wanted["world"]
+    assert found == wanted
+    assert found["world"][0].search_action == "(unstack red blue)"
+    assert all(example.judge(dspy.Prediction(**example.labels())).right for example in found["world"])
+
+
+def test_dspys_own_evaluation_and_any_iterable():
+    program = solver()
+    with dspy.context(lm=lm(engine())):
+        evaluated = dspy.Evaluate(devset=[EXAMPLE], metric=solved, num_threads=1)(program)
+        prediction = program(numbers=PUZZLE)
+    wanted = role_examples(prediction, program)
+    assert role_examples(evaluated, program) == wanted
+    assert role_examples((one for one in [prediction]), program) == wanted
+    with pytest.raises(TypeError, match="int is no prediction of a search"):
+        role_examples(3, program)
+
+
 def test_a_journal_that_broke_off_is_read_as_far_as_it_goes_and_nothing_is_called(tmp_path: Any):
     program, path = solver(), tmp_path / "run.jsonl"
     with dspy.context(lm=lm(engine())):
@@ -232,6 +269,22 @@ def test_a_world_model_by_the_rules_of_the_world():
     assert {example.step_verdict for example in found["rate"]} == {"yes"}
     assert {example.why for example in found["rate"]} == {"a solution follows"}
     assert {"1. " + PLAN[0]} <= {example.search_path for example in found["rate"]}
+
+
+def test_what_is_no_action_is_no_question_to_a_world():
+    def fn(kind: Any, inputs: Any, n: int) -> Any:
+        found = world(kind, inputs, n)
+        return (
+            {"next_thoughts": f"{found['next_thoughts']}\n9. jump over the moon"} if "next_thoughts" in found else found
+        )
+
+    program = RAP(task=Blocksworld(), controller=Beam(width=2, branching=None, max_depth=2), concurrency=1)
+    with dspy.context(lm=lm(Engine(fn))):
+        prediction = program(initial=START, goal=GOAL)
+    assert "jump over the moon" in {node.action for node in prediction.search.tree}
+    found = role_examples([prediction], program)
+    assert found["world"]
+    assert "jump over the moon" not in {example.search_action for example in found["world"]}
 
 
 def test_attempts_in_an_environment():
