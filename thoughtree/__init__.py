@@ -16,7 +16,19 @@ from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
     from .modules import LATS, RAP, Lessons, Recording, RecordLM, ReplayLM, aexecute, execute, repeatable
-    from .optimize import Evaluate, ExactMatch, SearchTuner, Solved, exact_match, load_examples, solved
+    from .optimize import (
+        BootstrapSearch,
+        Evaluate,
+        ExactMatch,
+        RoleOptimizer,
+        SearchTuner,
+        Solved,
+        exact_match,
+        gepa_metric,
+        load_examples,
+        role_examples,
+        solved,
+    )
     from .tasks import Blocksworld
 
 
@@ -31,6 +43,7 @@ __all__ = [
     "Beam",
     "BestFirst",
     "Blocksworld",
+    "BootstrapSearch",
     "Budget",
     "Evaluate",
     "ExactMatch",
@@ -42,6 +55,7 @@ __all__ = [
     "RecordLM",
     "Recording",
     "ReplayLM",
+    "RoleOptimizer",
     "SearchFailed",
     "SearchPrediction",
     "SearchProgress",
@@ -55,10 +69,12 @@ __all__ = [
     "aexecute",
     "exact_match",
     "execute",
+    "gepa_metric",
     "limit",
     "load",
     "load_examples",
     "repeatable",
+    "role_examples",
     "solved",
 ]
 
@@ -70,6 +86,7 @@ _LAZY = {
     **dict.fromkeys(
         ("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"), "optimize"
     ),
+    **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
     "Blocksworld": "tasks",
 }
 
