@@ -78,8 +78,9 @@ class Thing(metaclass=Kind):
 
     def __repr__(self) -> str:
         """As that of Python's own kind of value that it derives from; without an address, which no run repeats."""
-        base = next((one for one in type(self).__mro__ if one in plain.BASES), None)
-        return f"<{type(self).__name__} object>" if base is None else base.__repr__(self)
+        base: Any = next((one for one in type(self).__mro__ if one in plain.BASES), None)
+        told: str = f"<{type(self).__name__} object>" if base is None else base.__repr__(self)
+        return told
 
 
 class Errs(Exception, metaclass=Kind):

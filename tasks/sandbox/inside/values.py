@@ -89,7 +89,7 @@ class Values:
 
     def _thing(self, number: int, kind: Any) -> Any:
         if number not in self._things:
-            base = next((one for one in kind.__mro__ if one in plain.BASES), object)
+            base: Any = next((one for one in kind.__mro__ if one in plain.BASES), object)
             self._things[number] = _numbered(base.__new__(kind), number)
         return self._things[number]
 
