@@ -26,14 +26,18 @@ def summary(result: EvaluationResult) -> str:
         treated = "left out of the score" if result.failure_score is None else f"counted as {result.failure_score:g}"
         lines.append(f"{len(failed)} of {len(result.outcomes)} failed, {treated}:")
         kinds = Counter((outcome.at, outcome.error) for outcome in failed)
-        lines += [f"  {count} x {at}: {one_line(str(error))}" for (at, error), count in kinds.most_common(SHOWN)]
+        lines += [f"  {times} x {at}: {one_line(str(error))}" for (at, error), times in kinds.most_common(SHOWN)]
         if len(kinds) > SHOWN:
-            lines.append(f"  and {len(kinds) - SHOWN} other errors")
+            lines.append(f"  and {count(len(kinds) - SHOWN, 'other error')}")
     if faults := sum(outcome.faults > 0 for outcome in result.outcomes if outcome.score is not None):
-        lines.append(f"{faults} searches were scored though some of their calls failed")
+        lines.append(f"scored though some of their calls failed: {count(faults, 'search', 'es')}")
     if result.not_run:
-        lines.append(f"{result.not_run} examples were not run")
+        lines.append(f"not run: {count(result.not_run, 'example')}")
     return "\n".join(lines)
+
+
+def count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{plural * (number != 1)}"
 
 
 def _score(result: EvaluationResult) -> str:
@@ -41,15 +45,15 @@ def _score(result: EvaluationResult) -> str:
         return f"{result.metric}: no example was scored"
     within = "" if result.interval is None else f" [{result.interval[0]:.1f}, {result.interval[1]:.1f}]"
     scored = sum(score is not None for *_, score in result.results)
-    return f"{result.metric}: {result.score:.1f} %{within} on {scored} examples"
+    return f"{result.metric}: {result.score:.1f} %{within} on {count(scored, 'example')}"
 
 
 def _spent(result: EvaluationResult) -> str:
     spent = result.spent
-    cost = f"${spent.cost:.4f}" + (f" and {result.unpriced} calls of unknown price" if result.unpriced else "")
+    cost = f"${spent.cost:.4f}" + (f" and {count(result.unpriced, 'call')} of unknown price" if result.unpriced else "")
     resumed = sum(outcome.resumed for outcome in result.outcomes)
-    before = f", {resumed} examples read from an earlier run" if resumed else ""
-    return f"{spent.calls} calls, {spent.tokens} tokens, {cost}, {result.seconds:.1f} s{before}"
+    before = f", {count(resumed, 'example')} read from an earlier run" if resumed else ""
+    return f"{count(spent.calls, 'call')}, {count(spent.tokens, 'token')}, {cost}, {result.seconds:.1f} s{before}"
 
 
 def table(result: EvaluationResult, rows: int | None = None) -> Table:

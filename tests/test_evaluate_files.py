@@ -203,7 +203,7 @@ def test_a_summary_has_the_score_its_interval_the_spending_and_the_kinds_of_erro
         "  2 x program: ValueError: bad 2",
         "  2 x program: ValueError: bad 3",
         "  1 x program: ValueError: bad 0",
-        "  and 1 other errors",
+        "  and 1 other error",
     ]
 
 
