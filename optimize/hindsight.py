@@ -16,6 +16,7 @@ from ..search import SearchResult
 from ..search.protocol import Illegal
 from ..search.tree import DUPLICATE, EXPANDED, ILLEGAL, SOLVED, TERMINAL, WRONG, Node
 from ..tasks import Task, stepping
+from .real_steps import RealSteps
 
 MOST_MOVES = 10_000  # of a state, before nobody says any more that all were tried
 
@@ -51,23 +52,26 @@ def labels(
 
     Good: a solution follows, or code (`task.solvable`) says so and has refuted others of this tree, so that its yes
     means something. Bad: code refutes it, it is finished and wrong, or each of its moves was tried and is bad. A
-    duplicate has its first node's label.
+    duplicate has its first node's label. In a predicted world a step leads from one state to another only if the
+    task's own `apply` confirms it, where there is one.
     """
     found: dict[int, Label] = {}
+    real = RealSteps(result)
     solutions = {node.id for node in result.tree if node.status is SOLVED}
     if accepted is False:
         solutions.discard(result.best.id)
-    for id in solutions:
-        found |= _path(result, result.tree[id], Why.SOLUTION)
+    for id in sorted(solutions):
+        found |= _path(result, real, result.tree[id], Why.SOLUTION)
     if accepted:
-        found = _path(result, result.best, Why.METRIC) | found
+        found = _path(result, real, result.best, Why.METRIC) | found
     found |= {id: label for id, label in _by_code(result).items() if id not in found}
-    _spread(result, found, proposals_are_all)
+    _spread(result, real, found, proposals_are_all)
     return found
 
 
-def _path(result: SearchResult[Any, Any], end: Node[Any, Any], why: Why) -> dict[int, Label]:
-    return {node.id: Label(True, why) for node in result.tree.path(end)}
+def _path(result: SearchResult[Any, Any], real: RealSteps, end: Node[Any, Any], why: Why) -> dict[int, Label]:
+    path = result.tree.path(end)
+    return {node.id: Label(True, why) for node in path} if all(map(real.is_so, path[1:])) else {}
 
 
 def _by_code(result: SearchResult[Any, Any]) -> dict[int, Label]:
@@ -84,7 +88,7 @@ def _by_code(result: SearchResult[Any, Any]) -> dict[int, Label]:
     return {id: label for id, label in found.items() if not label.truth}
 
 
-def _spread(result: SearchResult[Any, Any], found: dict[int, Label], proposals_are_all: bool) -> None:
+def _spread(result: SearchResult[Any, Any], real: RealSteps, found: dict[int, Label], proposals_are_all: bool) -> None:
     """From children to parents, and from first nodes to duplicates, until nothing is new."""
     before = -1
     while before != len(found):
@@ -95,18 +99,22 @@ def _spread(result: SearchResult[Any, Any], found: dict[int, Label], proposals_a
             if node.status is DUPLICATE:
                 if node.reason in found:
                     found[node.id] = found[node.reason]
-            elif node.children and (label := _of_children(result, node, found, proposals_are_all)):
+            elif node.children and (label := _of_children(result, real, node, found, proposals_are_all)):
                 found[node.id] = label
 
 
 def _of_children(
-    result: SearchResult[Any, Any], node: Node[Any, Any], found: Mapping[int, Label], proposals_are_all: bool
+    result: SearchResult[Any, Any],
+    real: RealSteps,
+    node: Node[Any, Any],
+    found: Mapping[int, Label],
+    proposals_are_all: bool,
 ) -> Label | None:
     children = result.tree.children(node)
-    good = next((found[c.id] for c in children if c.id in found and found[c.id].truth), None)
+    good = next((found[c.id] for c in children if c.id in found and found[c.id].truth and real.is_so(c)), None)
     if good is not None:
         return good
-    dead = all(c.status is ILLEGAL or c.id in found for c in children)
+    dead = all((c.status is ILLEGAL or (c.id in found and not found[c.id].truth)) and real.is_so(c) for c in children)
     if dead and node.status is EXPANDED and _all_tried(result, node, proposals_are_all):
         return Label(False, Why.EXHAUSTED)
     return None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import dspy
 import pytest
 
+from engines import Engine, lm
 from puzzle24 import PUZZLE, call, engine
-from thoughtree import DFS, Beam, Game24, Task, TreeOfThoughts
+from test_rap import GOAL, START, world
+from thoughtree import DFS, RAP, Beam, Blocksworld, Game24, Illegal, Task, TreeOfThoughts
 from thoughtree.optimize.hindsight import Label, Why, labels
 from thoughtree.search import Budget
 from thoughtree.search.tree import NodeStatus
@@ -153,3 +156,39 @@ def test_what_the_metric_says():
     assert named(result, accepted=True) == dict.fromkeys(("", "a", "ac"), (True, Why.METRIC))
     refused = searched(Letters(STEPS, goals=("be",), ends=ENDS), Silent())
     assert "b" not in named(refused, accepted=False)
+
+
+DREAM = "on(blue,green)\nontable(green)\nontable(red)\nclear(blue)\nclear(red)\nhandempty"
+
+
+def test_a_dream_of_a_solution_is_none():
+    """A world model says after one step that the goal holds; the task's own rules know better."""
+
+    def dreaming(kind: Any, inputs: Any, n: int) -> Any:
+        return {"next_state": DREAM} if "next_state" in kind else world(kind, inputs, n)
+
+    def run(reply: Any) -> Any:
+        program = RAP(task=Blocksworld(), controller=Beam(width=2, branching=None, max_depth=4), concurrency=1)
+        with dspy.context(lm=lm(Engine(reply))):
+            return program(initial=START, goal=GOAL).search
+
+    dreamt = run(dreaming)
+    assert dreamt.solved  # as far as it was predicted
+    assert labels(dreamt) == {}
+    assert labels(dreamt, accepted=True) == {}
+    real = run(world)
+    assert [labels(real)[node.id].why for node in real.tree.path(real.best)] == [Why.SOLUTION] * 5
+
+
+class Forbidding(Letters):
+    """Says of d that it is illegal, which code would take."""
+
+    def step(self, state: str, action: str) -> Any:
+        return Illegal("no d") if action == "d" else super().step(state, action)
+
+
+def test_what_is_wrongly_forbidden_is_not_exhausted():
+    assert named(searched(Letters(STEPS, goals=("be",), ends=ENDS), Words(STEPS)))["a"] == (False, Why.EXHAUSTED)
+    lied_to = named(searched(Forbidding(STEPS, goals=("be",), ends=ENDS), Words(STEPS)))
+    assert lied_to["ac"] == (False, Why.WRONG)
+    assert "a" not in lied_to
