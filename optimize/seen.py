@@ -20,6 +20,7 @@ from ..search.tree import EXPANDED, ILLEGAL, Node
 from ..tasks import stepping
 from ..tasks.environment_task import EnvironmentTask
 from .hindsight import Label, Why, labels
+from .real_steps import RealSteps
 from .step_evidence import Steps
 from .verdict_evidence import Transition, Verdicts
 
@@ -41,6 +42,10 @@ class Seen:
     labels: Mapping[int, Label]
     entries: Mapping[Request, list[Entry]] = field(default_factory=dict[Request, list[Entry]])
     accepted: bool | None = None
+    _real: RealSteps = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_real", RealSteps(self.result))
 
     @classmethod
     def of(cls, trace: Trace, *, accepted: bool | None = None, proposals_are_all: bool = False) -> Seen:
@@ -129,7 +134,7 @@ class Seen:
     def _steps(self, request: Propose) -> Steps:
         result, role = self.result, self.role(request)
         node = result.tree[request.node]
-        children = result.tree.children(node)
+        children = [child for child in result.tree.children(node) if self._real.is_so(child)]
         labelled = [(result.shown(c), c, label) for c in children if (label := self._label(c, role)) is not None]
         task: Any = result.task
         keys = {task.key(child.state): label for _, child, label in labelled if child.state is not None}

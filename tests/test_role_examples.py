@@ -271,6 +271,25 @@ def test_a_world_model_by_the_rules_of_the_world():
     assert {"1. " + PLAN[0]} <= {example.search_path for example in found["rate"]}
 
 
+def test_what_a_world_model_forbids_by_mistake_is_no_illegal_step():
+    """It forbids to pick up the green block, which the rules allow; code then says where that leads."""
+
+    def fn(kind: Any, inputs: Any, n: int) -> Any:
+        if "next_state" in kind and inputs["search_action"] == "pick up the green block":
+            return {"next_state": "ILLEGAL: too heavy"}
+        return world(kind, inputs, n)
+
+    program = RAP(task=Blocksworld(), controller=Beam(width=9, branching=None, max_depth=4), concurrency=1)
+    with dspy.context(lm=lm(Engine(fn))):
+        prediction = program(initial=START, goal=GOAL)
+    example = role_examples([prediction], program)["propose"][0]
+    assert example.next_thoughts == f"1. {PLAN[0]}"
+    assert "illegal: too heavy" in prediction.search.rules_broken()
+    judged = example.judge(dspy.Prediction(next_thoughts=f"1. {PLAN[0]}\n2. pick up the green block"))
+    assert judged.feedback.splitlines()[1] == "`pick up the green block`: nobody knows where this leads."
+    assert judged.right
+
+
 def test_what_is_no_action_is_no_question_to_a_world():
     def fn(kind: Any, inputs: Any, n: int) -> Any:
         found = world(kind, inputs, n)
