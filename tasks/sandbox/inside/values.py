@@ -90,7 +90,8 @@ class Values:
     def _thing(self, number: int, kind: Any) -> Any:
         if number not in self._things:
             base: Any = next((one for one in kind.__mro__ if one in plain.BASES), object)
-            self._things[number] = _numbered(base.__new__(kind), number)
+            new: Any = base.__new__
+            self._things[number] = _numbered(new(kind), number)
         return self._things[number]
 
     def _like(self, number: int, kind: Any, base: Any) -> Any:
