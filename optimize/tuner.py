@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import dspy
 from dspy.teleprompt import Teleprompter
 
-from ..modules.recording import Recording
 from ..search import Budget
-from . import confirm, identity, studies, trials, tuning
-from .confirm import STUDENT, Rule, Verdict
-from .fields import keys_of
+from . import studies
+from .confirm import Rule
+from .finale import FEW
 from .front import Point, picked
-from .ledger import FINAL, Ledger
-from .race import Pick, Race, Result, Results
+from .job import Job
+from .race import Pick
 from .scoring import Scorer
-from .space import Space, Values, programs_in, settled, space_of
-from .trials import Setting
-from .trying import Cost, Hopeless, Spent, Tried, Trier, with_shared_calls
+from .space import programs_in, space_of
+from .split import FRESH, split
+from .trying import Cost, Hopeless
 from .tuning import Tuning
-from .worker import Worker
-
-if TYPE_CHECKING:
-    import optuna
-
-logger = logging.getLogger(__name__)
 
 AUTO = {"light": 12, "medium": 30, "heavy": 80}  # settings that are tried
-FRESH = 0.4  # of the examples, for the end, where there is no valset
-LEAST = 8  # examples, in all
-FEW = 3  # settings that are run again on fresh examples, beside the default
-RACE = 0.7  # of the budget, at most, for the race
-STUDY, REPLIES, REPORT = "study.log", "replies.jsonl", "tuning.json"  # in log_dir
 
 
 class SearchTuner(Teleprompter):
@@ -171,245 +154,6 @@ class SearchTuner(Teleprompter):
         picked({0: Point(0.0, 0.0)}, pick, tolerance)  # refuses a wrong pick before anything is paid
         examples, order, fresh = split(trainset, valset, self.seed)
         return Job(self, student, space_of(student, space), examples, order, fresh, rule)
-
-
-@dataclass(slots=True)
-class Job:
-    """One compile: the study that it works at, and what it makes of it."""
-
-    tuner: SearchTuner
-    student: dspy.Module
-    space: Space
-    examples: list[dspy.Example]
-    order: list[int]
-    fresh: list[int]
-    rule: Rule
-    began: float = 0.0
-    share: float = RACE
-    before: tuple[int, int] = (0, 0)  # hits and paid calls of the recording, as this began
-
-    def run(self) -> dspy.Module:
-        self.began = time.monotonic()
-        study, trier = self._open()
-        worker = self._worker(study, trier)
-        ended = worker.work()
-        self.share = 1.0
-        verdict, results = self._confirm(study, trier)
-        return self._made(study, trier, ended, verdict, results)
-
-    def race(self) -> str:
-        self.began = time.monotonic()
-        return self._worker(*self._open()).work()
-
-    # ---- what it works with
-
-    def _open(self) -> tuple[optuna.Study, Trier]:
-        tuner, folder = self.tuner, self.tuner.log_dir
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        storage, name = tuner.storage, tuner.study
-        if storage is None and folder is not None:
-            storage, name = folder / STUDY, name or "tuning"
-        study = studies.opened(name, storage, two=self._two, seed=tuner.seed, sampler=tuner.sampler, told=self._told())
-        recording = None
-        if tuner.share:
-            recording = Recording.at(None if folder is None else folder / REPLIES)
-            self.before = recording.hits.calls, recording.paid.calls
-        threads = tuner.num_threads or dspy.settings.num_threads or 8
-        ledger = Ledger(study, tuner.budget)
-        cost: Cost = tuner.cost or "calls"
-        return study, Trier(self.examples, tuner.scorer, cost, threads, recording, ledger, self._seconds_left)
-
-    @property
-    def _two(self) -> bool:
-        return self.tuner.cost is not None and self.tuner.cost_limit is None
-
-    def _told(self) -> dict[str, Any]:
-        """What a study is of, as far as another process must agree."""
-        tuner = self.tuner
-        described = identity.describe(self.student, tuner.scorer, self.examples, keys_of(self.examples))
-        ranges = {name: str(range) for name, range in self.space.distributions().items()}
-        return {
-            **{name: studies.digest(part) for name, part in described.items() if name != "format"},
-            "space": studies.digest(ranges),
-            "objective": [tuner.cost, tuner.cost_limit],
-            "order": studies.digest([self.order, self.fresh]),
-        }
-
-    def _worker(self, study: optuna.Study, trier: Trier) -> Worker:
-        race = Race(self._two, self.rule.pick, self.rule.tolerance, self._unit(study))
-        return Worker(
-            study=study,
-            space=self.space,
-            student=self.student,
-            trier=trier,
-            order=self.order,
-            race=race,
-            rule=self.rule,
-            cap=self.tuner.trials,
-            share=RACE,
-            limit=self.tuner.cost_limit,
-            seed=self.tuner.seed,
-        )
-
-    @staticmethod
-    def _unit(study: optuna.Study) -> float:
-        """How far apart scores are, as far as the study has seen; 1 for shares."""
-        scores = [r.score for s in trials.settings(study) for r in s.results.by_example.values() if r.score is not None]
-        return max(scores) - min(scores) if scores and (max(scores) > 1 or min(scores) < 0) else 1.0
-
-    def _seconds_left(self) -> float | None:
-        most = self.tuner.budget.seconds
-        return None if most is None else self.share * most - (time.monotonic() - self.began)
-
-    # ---- the end
-
-    def _confirm(self, study: optuna.Study, trier: Trier) -> tuple[Verdict | None, dict[int, Results]]:
-        """The best few and the student itself on the fresh examples."""
-        found = {s.number: s for s in trials.settings(study) if s.results.has(self.order)}
-        if not found:
-            return None, {}
-        results = {number: deepcopy(setting.results) for number, setting in found.items()}
-        few = self.rule.few(results, self.order, FEW)
-        default = self._default(found)
-        running = {number: self._program(found[number].values, trier) for number in few}
-        running[default] = with_shared_calls(self.student, trier.recording)
-        results.setdefault(default, Results())
-        self._run_again(study, trier, running, results)
-        if default == STUDENT and not results[STUDENT].has(self.order):
-            candidates = {n: results[n] for n in few}
-        else:
-            candidates = {n: results[n] for n in {*few, default}}
-        candidates.setdefault(default, results[default])
-        verdict = confirm.judge(candidates, self.order, self.fresh, self.rule, default)
-        return verdict, results
-
-    def _default(self, found: Mapping[int, Setting]) -> int:
-        """The setting that is the program as it was; STUDENT where the space leaves it out, or it was not finished."""
-        if not self.space.has_default():
-            return STUDENT
-        key = trials.key_of(self.space.defaults())
-        return next((number for number, setting in found.items() if setting.key == key), STUDENT)
-
-    def _program(self, values: Values, trier: Trier) -> dspy.Module:
-        return with_shared_calls(settled(self.student, values), trier.recording)
-
-    def _run_again(
-        self, study: optuna.Study, trier: Trier, running: Mapping[int, dspy.Module], results: Mapping[int, Results]
-    ) -> None:
-        """Example by example for all of them, so that what a budget ends early can still be compared."""
-        kept: dict[str, Any] = dict(study.user_attrs.get("again", {}))
-        for key, (score, cost, error) in kept.items():
-            number, id = map(int, key.split(":"))
-            if number in results:
-                results[number].by_example[id] = Result(score, cost, error)
-        purse = trier.purse() if self._time_is_left() else None
-        size = max(trier.threads, 1)
-        try:
-            for begin in range(0, len(self.fresh), size):
-                for number, program in running.items():
-                    ids = self.fresh[begin : begin + size]
-                    new = [id for id in ids if id not in results[number].by_example]
-                    if not new or purse is None:
-                        continue
-
-                    def done(id: int, tried: Tried, number: int = number) -> None:
-                        one = tried.result
-                        results[number].by_example[id] = one
-                        kept[f"{number}:{id}"] = [one.score, one.cost, one.error]
-
-                    trier.on_example = lambda: None
-                    trier.try_all(program, new, FINAL, purse, 1.0, done)
-                study.set_user_attr("again", kept)
-        except Spent as spent:
-            logger.warning("the budget (%s) ended before all fresh examples were run", spent.why)
-        finally:
-            study.set_user_attr("again", kept)
-
-    def _time_is_left(self) -> bool:
-        left = self._seconds_left()
-        return left is None or left > 0
-
-    def _made(
-        self,
-        study: optuna.Study,
-        trier: Trier,
-        ended: str,
-        verdict: Verdict | None,
-        again: Mapping[int, Results],
-    ) -> dspy.Module:
-        found = {s.number: s for s in trials.settings(study)}
-        for number, results in again.items():
-            if number in found:
-                found[number].results = results
-        winner = tuning.winner_of(verdict)
-        values = found[winner].values if winner in found else self.space.defaults()
-        made = settled(self.student, values) if winner in found else deepcopy(self.student)
-        recording = trier.recording
-        hits, paid = 0, trier.paid_calls
-        if recording is not None:
-            hits, paid = recording.hits.calls - self.before[0], recording.paid.calls - self.before[1]
-        tuned = Tuning(
-            values=dict(values),
-            verdict=verdict,
-            settings=found,
-            raced=self.order,
-            fresh=self.fresh,
-            calls=hits + paid,
-            paid=paid,
-            cost=self.tuner.cost or "calls",
-            ended=ended,
-            importances=tuning.importances_of(study),
-            errors=tuning.errors_of([setting.results for setting in found.values()]),
-            seconds=time.monotonic() - self.began,
-            running=trier.seconds,
-            study=study,
-        )
-        if self.tuner.log_dir is not None:
-            tuned.save(self.tuner.log_dir / REPORT)
-        logger.info("%s", tuned.summary())
-        extra: Any = made
-        extra.detailed_results = tuned
-        extra.candidate_programs = self._candidates(tuned)
-        return made
-
-    def _candidates(self, tuned: Tuning) -> list[dict[str, Any]]:
-        """The front, best score first, as DSPy's optimizers list theirs: scores in percent."""
-        found: list[dict[str, Any]] = []
-        for number in reversed(tuned.front):
-            setting = tuned.settings[number]
-            point = tuned.point(setting)
-            assert point is not None
-            found.append(
-                {
-                    "score": round(100 * point.score, 2),
-                    "cost": point.cost,
-                    "values": setting.values,
-                    "program": settled(self.student, setting.values),
-                }
-            )
-        return found
-
-
-def split(
-    trainset: Sequence[dspy.Example], valset: Sequence[dspy.Example] | None, seed: int
-) -> tuple[list[dspy.Example], list[int], list[int]]:
-    """All examples, the places of those to race on, shuffled, and of the fresh ones. ValueError for too few."""
-    for name, given in (("trainset", trainset), ("valset", valset or [])):
-        for number, example in enumerate(given):
-            if not isinstance(example, dspy.Example):
-                raise TypeError(f"{name}[{number}]={example!r}: must be a dspy.Example, with its inputs set")
-    examples = [*trainset, *(valset or [])]
-    if len(examples) < LEAST:
-        raise ValueError(f"{len(examples)} examples in trainset and valset: too few to tune on; give at least {LEAST}")
-    places = list(range(len(trainset)))
-    Random(seed).shuffle(places)
-    if valset:
-        if not trainset:
-            raise ValueError("trainset=[]: there is nothing to try settings on")
-        return examples, places, list(range(len(trainset), len(examples)))
-    cut = len(places) - max(2, round(FRESH * len(places)))
-    return examples, places[:cut], places[cut:]
 
 
 def _count(name: str, value: Any) -> int:

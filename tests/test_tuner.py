@@ -12,8 +12,9 @@ import pytest
 from rankings import examples, model, program
 from thoughtree import Beam, Budget, load
 from thoughtree.optimize.metrics import solved
+from thoughtree.optimize.split import split
 from thoughtree.optimize.studies import StudyError
-from thoughtree.optimize.tuner import SearchTuner, split
+from thoughtree.optimize.tuner import SearchTuner
 
 # Half of the examples need the third place, half the first. A beam of width 1 or 2 solves half at 2 or 3 calls, one of
 # width 3 or more all at 4 or more: one call for the root, and one for each state that is kept.
