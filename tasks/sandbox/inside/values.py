@@ -96,7 +96,7 @@ class Values:
 
     def _like(self, number: int, kind: Any, base: Any) -> Any:
         """What derives from a kind of value of Python's own: that value, with what its class adds."""
-        of = type(base)
+        of: Any = type(base)
         if of not in plain.BASES:
             raise plain.Strange(of.__name__)
         if of not in plain.MUTABLE:
