@@ -167,13 +167,14 @@ class BootstrapSearch(Teleprompter):
 
 
 def _by_predictor(one: Gathered, names: dict[int, str]) -> dict[str, list[Demo]]:
-    demos = [demo for seen in one.searches for demo in demos_of(seen)]
-    if one.accepted:
-        demos += [Demo(predictor, {**inputs, **made.toDict()}) for predictor, inputs, made in one.others]
     found: dict[str, list[Demo]] = {}
-    for demo in demos:
-        if (name := names.get(id(demo.predictor))) is not None:
-            found.setdefault(name, []).append(demo)
+    for seen in one.searches:
+        own = {id(predictor): name for name, predictor in seen.program.named_predictors()}
+        for demo in demos_of(seen):
+            found.setdefault(f"{seen.path}.{own[id(demo.predictor)]}".removeprefix("."), []).append(demo)
+    for predictor, inputs, made in one.others if one.accepted else ():
+        if (name := names.get(id(predictor))) is not None:
+            found.setdefault(name, []).append(Demo(predictor, {**inputs, **made.toDict()}))
     return found
 
 

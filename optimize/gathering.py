@@ -16,6 +16,7 @@ from ..search.budget import Ended
 from .running import Lost
 from .scoring import Scorer
 from .seen import Seen
+from .space import programs_in
 from .workers import in_threads
 
 
@@ -75,10 +76,33 @@ class Gatherer:
                     raise
             return
         one.accepted = accepts(score, self.threshold)
-        # A pipeline that is wrong says nothing of a search inside it: its answer may have been right.
-        said = True if one.accepted else False if isinstance(self.program, Program) else None
-        one.searches = [Seen.of(t, accepted=said, proposals_are_all=self.proposals_are_all) for t in traces]
+        # Of several attempts, only those that were taken come through to the outer trace.
+        taken = {id(credit.trace) for *_, made in entries if (credit := credit_of(made)) is not None}
+        for trace in traces:
+            if (path := self._path(trace.program)) is not None:
+                said = self._said(one.accepted, id(trace) in taken)
+                one.searches.append(Seen.of(trace, accepted=said, proposals_are_all=self.proposals_are_all, path=path))
         one.others = [entry for entry in entries if credit_of(entry[2]) is None]
+
+    def _said(self, accepted: bool, taken: bool) -> bool | None:
+        """What the metric says of one search. Of a pipeline that is wrong, nothing: the search may have been right."""
+        if isinstance(self.program, Program):
+            return accepted
+        return True if accepted and taken else None
+
+    def _path(self, program: Program) -> str | None:
+        """Where it stands in the module that is run; of a copy that some wrapper runs, where its original does."""
+        found = dict(programs_in(self.program))
+        for path, inner in found.items():
+            if inner is program:
+                return path
+        names = [name for name, _ in program.named_predictors()]
+        alike = [
+            path
+            for path, inner in found.items()
+            if type(inner) is type(program) and [name for name, _ in inner.named_predictors()] == names
+        ]
+        return alike[0] if len(alike) == 1 else None
 
 
 def accepts(score: float, threshold: float | None) -> bool:

@@ -103,7 +103,7 @@ class RoleOptimizer(Teleprompter):
         train, fresh = self._split(trainset, valset)
         if results is None:
             gathered = self._gatherer(student if teacher is None else teacher).run(train)
-            sets = self._sets(student if teacher is None else teacher, gathered)
+            sets = self._sets(inner, gathered)
         else:
             gathered = []
             sets = {"": self._given(student, results, train)}
@@ -137,13 +137,10 @@ class RoleOptimizer(Teleprompter):
             dspy.settings.max_errors if self.max_errors is None else self.max_errors,
         )
 
-    def _sets(self, runner: dspy.Module, gathered: Sequence[Gathered]) -> dict[str, Sets]:
-        """By the path of each program of ours."""
+    def _sets(self, paths: Iterable[str], gathered: Sequence[Gathered]) -> dict[str, Sets]:
+        """Of each program of ours, by its path."""
         seen = [one for run in gathered for one in run.searches]
-        return {
-            path: sets_of([one for one in seen if one.program is program], self.roles, seed=self.seed)
-            for path, program in programs_in(runner)
-        }
+        return {path: sets_of([one for one in seen if one.path == path], self.roles, seed=self.seed) for path in paths}
 
     def _given(self, student: dspy.Module, results: Any, examples: Sequence[dspy.Example]) -> Sets:
         if not isinstance(student, Program):

@@ -33,7 +33,7 @@ ROLE_OF = {Propose: "propose", Rate: "rate", Step: "world", Reflect: "reflect", 
 class Seen:
     """program: whose roles were asked. labels: of the nodes of which something is known. entries: the calls, where they
     were traced; without them, what was asked is rendered again. accepted: what a metric says of the answer, if it was
-    asked.
+    asked. path: of the program, in the pipeline that it is part of.
     """
 
     program: Any
@@ -42,20 +42,21 @@ class Seen:
     labels: Mapping[int, Label]
     entries: Mapping[Request, list[Entry]] = field(default_factory=dict[Request, list[Entry]])
     accepted: bool | None = None
+    path: str = ""
     _real: RealSteps = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_real", RealSteps(self.result))
 
     @classmethod
-    def of(cls, trace: Trace, *, accepted: bool | None = None, proposals_are_all: bool = False) -> Seen:
+    def of(cls, trace: Trace, *, accepted: bool | None = None, proposals_are_all: bool = False, path: str = "") -> Seen:
         """ValueError for a search that is not over."""
         if trace.result is None:
             raise ValueError("this trace is of a search that is not over")
         found = labels(trace.result, accepted=accepted, proposals_are_all=proposals_are_all)
         # They were kept as they came, which hangs on who was faster.
         entries = {request: trace.kept[request] for request in sorted(trace.kept, key=_place)}
-        return cls(trace.program, trace.inputs, trace.result, found, entries, accepted)
+        return cls(trace.program, trace.inputs, trace.result, found, entries, accepted, path)
 
     @property
     def tells(self) -> bool:

@@ -237,6 +237,30 @@ def test_a_pipeline_with_a_search_inside():
     assert shown(made.solve.propose.predict, "search_state") == ["4 9 10 13", "6 9 13", "4 6"]
 
 
+def test_of_several_attempts_those_that_were_not_taken_show_no_path():
+    """BestOfN runs copies of the program; the first attempt is refused, and its path is no way to the answer."""
+
+    attempts: list[int] = []
+
+    def fn(kind: Any, inputs: Any, n: int) -> Any:
+        if kind == "propose":
+            attempts.append(n)
+            return {"next_thoughts": "1. right" if len(attempts) > 1 else "1. wrong"}
+        return {"rating_reasoning": "", "thought_rating": "sure"} if kind == "rate" else {"answer": str(len(attempts))}
+
+    program = TreeOfThoughts("question -> answer", controller=Beam(width=1, max_depth=1), concurrency=1)
+    model = engine(fn)
+    program.set_lm(lm(model))
+    student = dspy.BestOfN(module=program, N=2, reward_fn=lambda inputs, made: float(made.answer == "2"), threshold=1.0)
+    trainset = [dspy.Example(question="q", answer="2").with_inputs("question")]
+    made = compiled(student, model, trainset, metric=lambda e, p, trace=None: e.answer == p.answer)
+    assert made.detailed_results.accepted == 1
+    assert len(attempts) == 2
+    demos = {name: [dict(demo) for demo in p.demos] for name, p in made.named_predictors()}
+    assert [demo["next_thoughts"] for demo in demos["module.propose.predict"]] == ["1. right"]
+    assert [demo["answer"] for demo in demos["module.answer.predict"]] == ["2"]
+
+
 def test_a_teacher_is_run_and_the_student_learns():
     model = Model()
     teacher = solver()
