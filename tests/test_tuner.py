@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import dspy
@@ -31,11 +32,17 @@ def tuned(student: Any = None, lm: Any = None, trainset: Any = None, space: Any 
         return tuner.compile(student or program(), trainset=trainset or SET, space=space or ONLY, **calls)
 
 
+@cache
+def cheapest() -> Any:
+    """One study that several tests look at."""
+    return tuned(pick="cheapest")
+
+
 # ---- what it finds
 
 
 def test_the_cheapest_of_the_best_width_is_found():
-    made = tuned(pick="cheapest")
+    made = cheapest()
     found = made.detailed_results
     assert made.controller == Beam(width=3, branching=8, max_depth=2)
     assert (found.verdict.better, found.verdict.cheaper) == (True, False)
@@ -83,7 +90,7 @@ def test_where_nothing_is_better_it_says_so_and_gives_the_program_back():
 
 
 def test_no_setting_is_run_twice():
-    found = tuned(trials=8).detailed_results
+    found = cheapest().detailed_results
     widths = [setting.values["controller.width"] for setting in found.settings.values()]
     assert sorted(widths) == list(range(1, 9))  # all that there are, once each
     assert widths[0] == 1  # the program's own comes first
@@ -257,7 +264,7 @@ def test_any_sampler_and_a_trial_counts_once(tmp_path):
 
 
 def test_the_tuned_program_is_saved_and_loaded(tmp_path):
-    made = tuned(pick="cheapest")
+    made = cheapest()
     made.save(tmp_path / "tuned.json")
     from rankings import Ranking
 
