@@ -100,7 +100,8 @@ class Values:
         if of not in plain.BASES:
             raise plain.Strange(of.__name__)
         if of not in plain.MUTABLE:
-            return _numbered(of.__new__(kind, base) if of in kind.__mro__ else base, number)
+            value: Any = of.__new__
+            return _numbered(value(kind, base) if of in kind.__mro__ else base, number)
         if self.tested(kind):
             return self._thing(number, kind)  # whose content is the program's, and may change there
         made = of.__new__(derived_kind(kind, of))
