@@ -185,7 +185,10 @@ class RoleOptimizer(Teleprompter):
             raise ValueError(
                 f"compile_args={self.compile_args!r}: {type(optimizer).__name__}.compile has no {unknown[0]}"
             )
-        with dspy.context(lm=lms_of(program).get(name), adapter=search_adapter(dspy.settings.adapter)):
+        lm = lms_of(program).get(name)
+        if hasattr(optimizer, "optimizers"):  # BetterTogether wants it there; elsewhere, a bound LM costs at each copy
+            student.set_lm(lm)
+        with dspy.context(lm=lm, adapter=search_adapter(dspy.settings.adapter)):
             found = optimizer.compile(student, **{"trainset": examples, **self.compile_args})
         predictor = role.predict
         predictor.signature = found.predict.signature

@@ -15,7 +15,8 @@ from .role_example import RoleExample
 @dataclass(frozen=True, slots=True)
 class TunedRole:
     """examples: on how many the role was tuned; good, bad: of those that have a class. why_not: why it was left as it
-    was, or None. found: what the optimizer says of its own result, where it says anything.
+    was, or None. found: what the optimizer says of its own result, where it says anything. broke: whether one of its
+    steps failed and it went on with what it had, as BetterTogether does.
     """
 
     examples: int
@@ -23,12 +24,14 @@ class TunedRole:
     bad: int
     why_not: str | None
     found: Any = None
+    broke: bool = False
 
     @classmethod
     def of(cls, examples: Sequence[RoleExample], why_not: str | None, tuned: Any) -> TunedRole:
         truths = [example.truth for example in examples]
         told = getattr(tuned, "detailed_results", None)
-        return cls(len(examples), truths.count(True), truths.count(False), why_not, told)
+        broke = bool(getattr(tuned, "flag_compilation_error_occurred", False))
+        return cls(len(examples), truths.count(True), truths.count(False), why_not, told, broke)
 
     @property
     def changed(self) -> bool:
@@ -86,7 +89,7 @@ class RoleTuning:
         for name, role in self.roles.items():
             classes = f" ({role.good} good, {role.bad} bad)" if role.good or role.bad else ""
             told = f"tuned on {role.examples} examples{classes}" if role.changed else f"as it was: {role.why_not}"
-            lines.append(f"  {name}: {told}")
+            lines.append(f"  {name}: {told}" + "; a step of the optimizer failed, see the log" * role.broke)
         if self.difference is None:
             lines.append("the whole program: nothing was scored for both; it is as it was")
         elif not any(role.changed for role in self.roles.values()):

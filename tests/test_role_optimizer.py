@@ -79,10 +79,19 @@ OPTIMIZERS: dict[str, Any] = {
         metric=solved, auto=None, num_candidates=2, max_bootstrapped_demos=1, max_labeled_demos=1, num_threads=1
     ),
     "GEPA": gepa,
+    "SIMBA": lambda model: dspy.SIMBA(
+        metric=solved, bsize=4, num_candidates=2, max_steps=1, max_demos=2, num_threads=1
+    ),
+    "BetterTogether": lambda model: dspy.BetterTogether(
+        metric=solved,
+        p=dspy.COPRO(metric=solved, breadth=2, depth=1),
+        d=dspy.BootstrapFewShot(metric=solved, max_labeled_demos=0),
+    ),
 }
 ARGUMENTS: dict[str, Any] = {
     "COPRO": {"eval_kwargs": {"num_threads": 1, "display_progress": False}},
     "MIPROv2": {"num_trials": 2, "minibatch": False},
+    "BetterTogether": {"strategy": "p -> d", "num_threads": 1, "seed": 0},
 }
 
 
@@ -98,7 +107,25 @@ def test_any_optimizer_tunes_the_roles(name: str):
         assert all(set(demo.keys()) <= set(predictor.signature.fields) | {"augmented"} for demo in predictor.demos)
     shown = [(demo["search_state"], demo["thought_rating"]) for demo in made.rate.predict.demos]
     assert {verdict for state, verdict in shown if state in ("6 9 13", "4 6", "2 3 4")} <= {"sure"}
+    assert not any(role.broke for role in report.roles.values())
     assert {verdict for state, verdict in shown if state not in ("6 9 13", "4 6", "2 3 4")} <= {"impossible"}
+
+
+def test_an_optimizer_that_broke_off_is_told_of():
+    """BetterTogether goes on with what it has where a step of it fails."""
+
+    class Broken(dspy.teleprompt.Teleprompter):
+        def compile(self, student: Any, *, trainset: Any) -> Any:
+            raise RuntimeError("no more")
+
+    model = Model()
+    made = compiled(
+        lambda: dspy.BetterTogether(metric=solved, b=Broken()), model, roles=["rate"], compile_args={"strategy": "b"}
+    )
+    assert made.detailed_results.roles["rate"].broke
+    assert "a step of the optimizer failed, see the log" in made.detailed_results.summary()
+    with pytest.raises(RuntimeError, match="no more"):
+        compiled(Broken, model, roles=["rate"])
 
 
 def test_a_role_that_makes_the_whole_worse_is_left_out():
