@@ -31,6 +31,7 @@ BENCHMARKS = {
     "demos": ("puzzles solved with demonstrations of curated and of whole traces", True),
     "mcts": ("time and memory of Monte-Carlo tree search, and rollouts in flight", False),
     "stub": ("exact counts of a deterministic stand-in for a model", True),
+    "calibration": ("puzzles solved with ratings worth what was measured, at equal calls", True),
     "gpt4like": ("puzzles solved, and calls, under noise as GPT-4's", True),
     "lies": ("a proposer that gets 30 % of its sums wrong", True),
     "replay": ("GPT-4's recorded beam search, step by step", True),

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bootstrap_search import Bootstrapped, BootstrapSearch
+    from .calibrating import calibrate_rater
+    from .calibration import Calibration, Reliability
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
     from .examples import load_examples
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _FILES = {
     "BootstrapSearch": "bootstrap_search",
     "Bootstrapped": "bootstrap_search",
+    "Calibration": "calibration",
     "DataError": "rows",
     "Difference": "paired",
     "Evaluate": "evaluate",
@@ -35,6 +38,7 @@ _FILES = {
     "EvaluationStopped": "evaluation",
     "ExactMatch": "metrics",
     "LogError": "log",
+    "Reliability": "calibration",
     "RoleExample": "role_example",
     "RoleOptimizer": "role_optimizer",
     "RoleTuning": "role_tuning",
@@ -43,6 +47,7 @@ _FILES = {
     "Space": "space",
     "StudyError": "studies",
     "Tuning": "tuning",
+    "calibrate_rater": "calibrating",
     "exact_match": "metrics",
     "gepa_metric": "gepa",
     "load_examples": "examples",
@@ -57,6 +62,7 @@ _FILES = {
 __all__ = [
     "BootstrapSearch",
     "Bootstrapped",
+    "Calibration",
     "DataError",
     "Difference",
     "Evaluate",
@@ -65,6 +71,7 @@ __all__ = [
     "EvaluationStopped",
     "ExactMatch",
     "LogError",
+    "Reliability",
     "RoleExample",
     "RoleOptimizer",
     "RoleTuning",
@@ -73,6 +80,7 @@ __all__ = [
     "Space",
     "StudyError",
     "Tuning",
+    "calibrate_rater",
     "exact_match",
     "gepa_metric",
     "load_examples",
