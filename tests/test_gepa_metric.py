@@ -136,6 +136,25 @@ def test_actions_judges_and_lessons():
     assert "A step that a solution follows was found with this lesson." in said(program.reflect.predict)[0]
 
 
+def test_a_search_inside_a_pipeline_is_told_of_too():
+    class Pipeline(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.solve = solver()
+
+        def forward(self, numbers: str) -> Any:
+            return dspy.Prediction(said=f"It is {self.solve(numbers=numbers).answer}.")
+
+    program = Pipeline()
+    prediction, trace = traced(program, engine(), numbers=PUZZLE)
+    (entry,) = [e for e in trace if e[1]["search_state"] == "4 6" and e[0] is program.solve.propose.predict]
+    refused = gepa_metric(lambda e, p, trace=None: 0.0)
+    said = refused(GOLD, prediction, trace, "solve.propose.predict", [entry])
+    assert said.score == 0.0
+    # The pipeline is wrong; of the search inside, code knows that it was right.
+    assert "`6 * 4 = 24`: good (it solves the problem)." in said.feedback
+
+
 def test_a_call_of_no_search_has_the_runs_own_feedback():
     predictor = dspy.Predict("a -> b")
     prediction = dspy.Prediction(b="1")

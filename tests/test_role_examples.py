@@ -319,6 +319,22 @@ def test_attempts_in_an_environment():
     assert (judged.score, judged.right) == (pytest.approx(0.1), False)
 
 
+def test_a_journal_of_acting_is_read_without_acting_again(tmp_path: Any):
+    """It also knows which lessons the actor was shown, where a prediction alone does not."""
+    env = Runner()
+    program = LATS(env=env, controller=MCTS(rollouts=2, branching=2), concurrency=1)
+    with dspy.context(lm=lm(Engine(actor))):
+        prediction = program(task="t", config={"journal": tmp_path / "run.jsonl"})
+    ran, silent = list(env.runs), Engine(actor)
+    with dspy.context(lm=lm(silent)):
+        found = role_examples(tmp_path, program, examples=[dspy.Example(task="t").with_inputs("task")])
+    assert (env.runs, silent.calls) == (ran, [])
+    lessons = "- do not repeat Action 1: bad1\n- do not repeat Action 1: bad2"
+    assert [(e.next_action, e.search_lessons) for e in found["propose"]] == [("good", lessons)]
+    (alone,) = role_examples(prediction, program)["propose"]
+    assert (alone.next_action, alone.search_lessons) == ("good", "(none)")
+
+
 # ---- what a reply is worth
 
 
