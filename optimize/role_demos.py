@@ -107,11 +107,12 @@ def _rating(seen: Seen, request: Rate, fields: dict[str, Any], made: Any) -> tup
     evidence = seen.evidence(request)
     if not isinstance(evidence, Verdicts) or not evidence.judge(made).right:
         return None
-    if len(request.nodes) > 1:
+    first, *others = zip(request.nodes, evidence.labels, strict=True)
+    if others:
         return fields, None
-    label = evidence.labels[0]
+    id, label = first
     assert label is not None
-    return None if label.truth and not seen.leads(request.nodes[0]) else (fields, label.truth)
+    return None if label.truth and not seen.leads(id) else (fields, label.truth)
 
 
 def helped(seen: Seen, request: Reflect, made: Any) -> bool:

@@ -127,7 +127,8 @@ def _seen(
         if isinstance(thing, Trace):
             yield Seen.of(thing, accepted=accepted, proposals_are_all=proposals_are_all)
             continue
-        result, inputs = thing, None if example is None else dict(example.inputs().items())
+        result: Any = thing
+        inputs = None if example is None else dict(example.inputs().items())
         if isinstance(thing, SearchPrediction):
             result, inputs = thing.search, thing._inputs or inputs
         if inputs is None:
