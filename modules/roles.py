@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import dspy
 
@@ -47,10 +47,12 @@ def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Mo
 
 def rating_of(program: Any, plan: Plan, lm: Any = None) -> Rating:
     """How a search asks this program's rater. lm: the LM that this rates with, where that is known."""
-    if program.value_fn is not None or plan.rate == "code":
-        return Rating(join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
-    if program.rate_fn is not None:
-        return Rating(together="level", join="mean", unread=None, cut=None, low=0.0, high=1.0, near=plan.near)
+    if program.value_fn is not None or program.rate_fn is not None or plan.rate == "code":
+        together: Literal["each", "level"] = "each" if program.rate_fn is None else "level"
+        low, high, near = 0.0, 1.0, plan.near  # of values that may be anything: nobody declared their scale
+        return Rating(
+            together=together, join="mean", unread=None, cut=None, declared=False, low=low, high=high, near=near
+        )
     if isinstance(program.rate, Judge):
         return program.rate.rating()
     if isinstance(program.rate, Approve):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import dspy
 import pytest
 
 from engines import Engine, lm
 from freetext import ONE, last, rater, rating, values
 from puzzle24 import KINDS, PATH, PUZZLE, RATINGS, call, drivers, engine
-from thoughtree import Beam, Game24, NodeStatus, SearchStatus, Task, TreeOfThoughts
+from thoughtree import MCTS, Beam, Game24, NodeStatus, SearchStatus, Task, TreeOfThoughts
 
 # Raters of the user's own
 
@@ -38,6 +40,49 @@ def test_a_value_function_rates_a_path(driver):
     )
     assert values(found) == {"a": 0.1, "b": 0.7, "c": 0.2}
     assert found.search.path == ["b"]
+
+
+class Walk(Task):
+    """Steps a, b and c, six at most; each path is worth a number that its letters settle."""
+
+    def __init__(self, stretch=lambda worth: worth):
+        self.stretch = stretch
+
+    def initial(self, inputs):
+        return ""
+
+    def moves(self, state):
+        return ["a", "b", "c"] if len(state) < 6 else []
+
+    def apply(self, state, action):
+        return state + action
+
+    def value(self, state):
+        return self.stretch(Random(state).random())
+
+
+STRETCHES = {"0 to 1": lambda v: v, "-100 to 100": lambda v: 200 * v - 100, "small": lambda v: v / 1000 - 50}
+
+
+@pytest.mark.parametrize("selection", ["uct", "puct"])
+@pytest.mark.parametrize("of", ["code", "rate", "value_fn"])
+def test_values_of_code_are_of_any_scale(of, selection):
+    """Nobody declared one, so Monte-Carlo tree search measures the values against each other."""
+
+    def visits(stretch):
+        task = Walk(stretch)
+        given = {
+            "code": {"rate": "code"},
+            "rate": {"rate": lambda inputs, nodes: [task.value(node.state) for node in nodes]},
+            "value_fn": {"value_fn": lambda inputs, path: task.value("".join(path))},
+        }[of]
+        controller = MCTS(rollouts=40, branching=3, max_depth=6, selection=selection)
+        search = TreeOfThoughts("q -> a", task=task, propose="moves", controller=controller, answer="path", **given)
+        return [node.visits for node in search(q="").search.tree]
+
+    first, *others = [visits(stretch) for stretch in STRETCHES.values()]
+    assert others == [first, first]
+    assert len(set(first[1:4])) == 3  # and the values do steer
 
 
 async def later(inputs, nodes):
