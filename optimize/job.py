@@ -79,7 +79,7 @@ class Job:
             self.before = recording.hits.calls, recording.paid.calls
         threads = tuner.num_threads or dspy.settings.num_threads or 8
         ledger = Ledger(study, tuner.budget)
-        cost: Cost = tuner.cost or "calls"
+        cost: Cost = tuner.cost if tuner.cost is not None else "calls"
         return study, Trier(self.examples, tuner.scorer, cost, threads, recording, ledger, self._seconds_left)
 
     @property

@@ -16,7 +16,7 @@ from ..search.protocol import Usage
 if TYPE_CHECKING:
     import optuna
 
-KINDS = ("calls", "tokens", "cost")
+KINDS: tuple[str, ...] = ("calls", "tokens", "cost")
 FINAL = "final"  # who holds a lease after the race; the others are trials by their numbers
 Amounts = dict[str, float]
 

@@ -134,7 +134,8 @@ def settled(program: dspy.Module, values: Mapping[str, Any]) -> dspy.Module:
 
 def programs_in(module: dspy.Module) -> Iterator[tuple[str, Program]]:
     """The search programs of a module by their paths: "" for the module itself, `solve`, `steps[0]`."""
-    for name, inner in module.named_sub_modules(type_=Program):
+    found: Any = module.named_sub_modules(type_=Program)
+    for name, inner in found:
         path = str(name).removeprefix("self").removeprefix(".")
         yield path, inner
 

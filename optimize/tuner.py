@@ -82,7 +82,8 @@ class SearchTuner(Teleprompter):
             raise ValueError(f"cost_limit={cost_limit!r}: must be a number above 0")
         if cost is not None and cost not in get_args(Cost):
             raise ValueError(f"cost={cost!r}: must be one of {', '.join(map(repr, get_args(Cost)))}, or None")
-        self.seed, self.cost, self.cost_limit = seed, cost, cost_limit
+        self.seed, self.cost_limit = seed, cost_limit
+        self.cost: Cost | None = cost
         self.log_dir = None if log_dir is None else Path(log_dir)
         self.storage, self.study, self.share, self.sampler = storage, study, share, sampler
 

@@ -170,4 +170,6 @@ def _load(value: Any) -> Expression:
         if op not in OPERATORS:
             raise ValueError(f"{op!r} is no operator of {', '.join(OPERATORS)}")
         return (_load(left), op, _load(right))
-    return value if isinstance(value, int) and not isinstance(value, bool) else read_number(value)
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is no number")
+    return value if isinstance(value, int) else read_number(value)
