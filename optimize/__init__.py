@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from .bootstrap_search import Bootstrapped, BootstrapSearch
     from .calibrating import calibrate_rater
     from .calibration import Calibration, Reliability
+    from .comparing import compare
+    from .comparing_report import Comparison
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
     from .examples import load_examples
@@ -30,6 +32,7 @@ _FILES = {
     "BootstrapSearch": "bootstrap_search",
     "Bootstrapped": "bootstrap_search",
     "Calibration": "calibration",
+    "Comparison": "comparing_report",
     "DataError": "rows",
     "Difference": "paired",
     "Evaluate": "evaluate",
@@ -48,6 +51,7 @@ _FILES = {
     "StudyError": "studies",
     "Tuning": "tuning",
     "calibrate_rater": "calibrating",
+    "compare": "comparing",
     "exact_match": "metrics",
     "gepa_metric": "gepa",
     "load_examples": "examples",
@@ -63,6 +67,7 @@ __all__ = [
     "BootstrapSearch",
     "Bootstrapped",
     "Calibration",
+    "Comparison",
     "DataError",
     "Difference",
     "Evaluate",
@@ -81,6 +86,7 @@ __all__ = [
     "StudyError",
     "Tuning",
     "calibrate_rater",
+    "compare",
     "exact_match",
     "gepa_metric",
     "load_examples",

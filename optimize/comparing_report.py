@@ -1,0 +1,161 @@
+"""What `compare` found: programs and baselines on the same examples, what each spent, and whether a tree pays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .evaluation import EvaluationResult
+from .paired import Difference
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Match: TypeAlias = Literal["calls", "tokens", "dollars"]
+MEASURED = {"calls": "calls", "tokens": "tokens", "dollars": "cost"}  # as an evaluation names them
+NEAR = 0.1  # of the spending that is to be matched
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One program on the dev set.
+
+    kind: "search", "baseline", or "other" (a program of the user's that is no search). samples: how many a baseline
+    takes; None: it has no such number. spent: the mean on an example, in what was matched. against: the reference
+    program minus this one, example by example; None for the reference itself, and where no example was scored for both.
+    """
+
+    name: str
+    kind: str
+    result: EvaluationResult
+    spent: float
+    samples: int | None = None
+    against: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """entries: the user's programs first, in their order, then the baselines. reference: the name of the search whose
+    spending the baselines match. match: in what. left_out: baselines that could not be made, and why. trials: LM calls
+    of baselines that were run with another number of samples, to find the one that matches.
+    """
+
+    entries: tuple[Entry, ...]
+    reference: str
+    match: Match
+    left_out: dict[str, str]
+    trials: int
+
+    def __getitem__(self, name: str) -> Entry:
+        return next(entry for entry in self.entries if entry.name == name)
+
+    @property
+    def verdict(self) -> str:
+        """Whether a tree pays here, in plain words, for each search."""
+        return "\n".join(self._verdict(entry) for entry in self.entries if entry.kind == "search")
+
+    @property
+    def pays(self) -> bool | None:
+        """Of the reference: True: it beats every baseline beyond doubt. False: one of them is as good. Else None."""
+        return self._pays(self[self.reference])[0]
+
+    def _pays(self, search: Entry) -> tuple[bool | None, Entry | None, Difference | None]:
+        """With the baseline that it hangs on. One that spent more is no evidence against a tree."""
+        rivals = [
+            (entry, search.result.against(entry.result))
+            for entry in self.entries
+            if entry.kind == "baseline" and entry.spent <= (1 + NEAR) * search.spent
+        ]
+        if not rivals:
+            return None, None, None
+        entry, difference = min(rivals, key=lambda pair: (pair[1].difference, pair[0].spent))
+        if difference.difference <= 0:
+            return False, entry, difference
+        doubted = [pair for pair in rivals if not beyond_doubt(pair[1])]
+        if not doubted:
+            return True, entry, difference
+        return None, *min(doubted, key=lambda pair: pair[1].difference)
+
+    def _verdict(self, search: Entry) -> str:
+        pays, rival, difference = self._pays(search)
+        if rival is None or difference is None:
+            return f"{search.name}: there is no baseline at its spending, so nothing says whether a tree pays here."
+        figures = f"{_told(search, self.match)} against {_told(rival, self.match)}: {difference.summary()}"
+        if pays:
+            return f"A tree pays here: {search.name} beats every baseline, the nearest being {rival.name}. {figures}."
+        if pays is False:
+            return f"A tree does not pay here: {rival.name} does as well as {search.name} or better. {figures}."
+        return f"{difference.n} examples cannot tell whether {search.name} beats {rival.name}. {figures}."
+
+    def summary(self) -> str:
+        """A line on each program, the verdict, and what was left out."""
+        lines = [f"{_told(entry, self.match)}{_sure(entry)}" for entry in self.entries]
+        lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        return "\n".join([*lines, self.verdict])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A dict an entry, as JSON values."""
+        for entry in self.entries:
+            result, difference = entry.result, entry.against
+            yield {
+                "name": entry.name,
+                "kind": entry.kind,
+                "samples": entry.samples,
+                "score": result.score,
+                "interval": None if result.interval is None else list(result.interval),
+                **{what: result.per_example(name) for what, name in MEASURED.items()},
+                "errors": len(result.errors),
+                "reference_minus_this": None if difference is None else difference.difference,
+                "difference_interval": None
+                if difference is None or not difference.interval
+                else [*difference.interval],
+                "p_value": None if difference is None else difference.p_value,
+            }
+
+    def json(self) -> dict[str, Any]:
+        """All of it as JSON values; the outcomes of single examples are each `entry.result`'s."""
+        made = {"reference": self.reference, "match": self.match, "pays": self.pays, "verdict": self.verdict}
+        return {**made, "rows": list(self.rows()), "left_out": self.left_out, "trials": self.trials}
+
+    def save(self, path: str | Path) -> None:
+        """Write `json()` to a file."""
+        Path(path).write_text(json.dumps(self.json(), indent=2) + "\n", encoding="utf-8")
+
+    def table(self) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        made = Table("program", "samples", "score", "95 %", "calls", "tokens", "dollars", f"{self.reference} minus it")
+        for row in self.rows():
+            within = "" if row["interval"] is None else "{:.1f} to {:.1f}".format(*row["interval"])
+            gain = "" if row["reference_minus_this"] is None else f"{row['reference_minus_this']:+.1f}"
+            if row["difference_interval"] is not None:
+                gain += " [{:+.1f}, {:+.1f}]".format(*row["difference_interval"])
+            dollars = "" if row["dollars"] is None else f"{row['dollars']:.4f}"
+            score = "" if row["score"] is None else f"{row['score']:.1f}"
+            calls, tokens = (f"{row[name] or 0:.1f}" for name in ("calls", "tokens"))
+            samples = "" if row["samples"] is None else str(row["samples"])
+            made.add_row(Text(row["name"]), samples, score, within, calls, tokens, dollars, gain)
+        return made
+
+
+def beyond_doubt(difference: Difference) -> bool:
+    """Scores of 0 and 1: by the exact test, which a few examples never pass; others: by the interval."""
+    if difference.p_value is not None:
+        return difference.p_value < 1 - difference.confidence
+    return difference.clear
+
+
+def _told(entry: Entry, match: Match) -> str:
+    score = "no score" if entry.result.score is None else f"{entry.result.score:.1f} %"
+    spent = f"${entry.spent:.4f}" if match == "dollars" else f"{entry.spent:.1f} {match}"
+    times = "" if entry.samples is None else f" x {entry.samples}"
+    return f"{entry.name}{times} {score} at {spent}"
+
+
+def _sure(entry: Entry) -> str:
+    difference = entry.against
+    return "" if difference is None else f" (the reference {difference.summary()})"

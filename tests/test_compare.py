@@ -1,0 +1,212 @@
+"""`compare`: baselines that spend what the search spends, worked out by hand; and what is said of a tree."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import dspy
+import pytest
+
+import rankings
+from engines import Engine, lm
+from thoughtree import Game24, TreeOfThoughts
+from thoughtree.optimize import compare, solved
+from thoughtree.optimize.comparing_baselines import SelfConsistency, question_of
+
+
+class Oracle(Engine):
+    """Proposes every place to a search, and answers a plain question by `fn(need, count)`; count: its calls before."""
+
+    def __init__(self, fn: Any, **given: Any) -> None:
+        super().__init__(self._said, kinds={"propose": "next_thoughts", "advise": "advice"}, **given)
+        self.places, self.asked = fn, Counter[str]()
+
+    def _said(self, kind: Any, inputs: Any, n: int) -> dict[str, str]:
+        if kind == "propose":
+            return {"next_thoughts": "\n".join(f"{i}. {i}" for i in range(1, 9))}
+        if kind == "advise":
+            return {"discussion": "wrong", "advice": '{"predict": "another"}'}
+        need, count = inputs["need"].partition("#")[0], self.asked[inputs["need"]]
+        self.asked[inputs["need"]] += 1
+        return {"reasoning": "so", "place": self.places(need, count)}
+
+
+def right(example: Any, prediction: Any, trace: Any = None) -> bool:
+    return str(prediction.place) == example.need.partition("#")[0]
+
+
+def never(need: str, count: int) -> str:
+    return f"no {count}"
+
+
+def no_label(args: Any, prediction: Any) -> float:
+    return float(not prediction.place.startswith("no"))
+
+
+DEVSET = rankings.examples([1, 2, 3] * 4)
+TREE = rankings.program(width=3)  # solves all of them with 4 calls: the root, and the three that it keeps
+
+
+def compared(fn: Any, devset: Any = DEVSET, programs: Any = (TREE,), **given: Any) -> Any:
+    model = Oracle(fn)
+    with dspy.context(lm=lm(model)):
+        return compare(programs, devset, right, num_threads=1, **given), model
+
+
+def figures(found: Any) -> dict[str, tuple[int | None, float, float]]:
+    return {entry.name: (entry.samples, entry.spent, entry.result.score) for entry in found.entries}
+
+
+def test_baselines_take_as_many_samples_as_spend_what_the_search_spends():
+    """BestOfN makes n calls, Refine 2 n - 1, as it asks for advice between attempts: 3 or 5, and 3 is the fewer."""
+    found, _ = compared(never, reward_fn=no_label)
+    assert figures(found) == {
+        "TreeOfThoughts": (None, 4.0, 100.0),
+        "direct answer": (None, 1.0, 0.0),
+        "chain of thought": (None, 1.0, 0.0),
+        "self-consistency": (4, 4.0, 0.0),
+        "BestOfN": (4, 4.0, 0.0),
+        "Refine": (2, 3.0, 0.0),
+    }
+    assert found.trials == 5 * 12  # Refine with 3
+
+
+def test_all_calls_of_all_baselines_are_counted():
+    found, model = compared(never, reward_fn=no_label)
+    assert model.count() == sum(entry.result.spent.calls for entry in found.entries) + found.trials
+
+
+def test_attempts_that_stop_early_get_more_of_them():
+    """Every fourth reply is right. 4 attempts make 4 calls at most, and the mean is what comes near 4."""
+    found, _ = compared(lambda need, count: need if count % 8 == 7 else "no", baselines=["BestOfN"], reward_fn=no_label)
+    assert found["BestOfN"].samples >= 4
+    assert abs(found["BestOfN"].spent - 4) <= 0.4
+
+
+def test_a_tree_that_beats_all_pays():
+    found, _ = compared(never, reward_fn=no_label)
+    assert found.pays is True
+    assert found.verdict.startswith("A tree pays here: TreeOfThoughts beats every baseline, the nearest being ")
+    assert (found["Refine"].against.wins, found["Refine"].against.losses) == (12, 0)
+
+
+def test_a_tree_that_one_call_does_as_well_as_does_not_pay():
+    found, _ = compared(lambda need, count: need)
+    assert found.pays is False
+    assert found.verdict == (
+        "A tree does not pay here: direct answer does as well as TreeOfThoughts or better. "
+        "TreeOfThoughts 100.0 % at 4.0 calls against direct answer 100.0 % at 1.0 calls: "
+        "+0.0 points [+0.0, +0.0] on 12 examples: 0 better, 0 worse, 12 alike, McNemar p = 1."
+    )
+
+
+def test_few_examples_cannot_tell():
+    """Three won of three: a fair coin does that in one of four series, both ways counted."""
+    found, _ = compared(never, DEVSET[:3])
+    assert found.pays is None
+    assert found.verdict.startswith("3 examples cannot tell whether TreeOfThoughts beats ")
+    assert "McNemar p = 0.25" in found.verdict
+
+
+def test_what_spent_more_than_the_search_is_no_evidence_against_it():
+    found, _ = compared(lambda need, count: need, baselines=["direct answer"])
+    tree, direct = found.entries
+    assert replace(found, entries=(tree, replace(direct, spent=4.4))).pays is False
+    dearer = replace(found, entries=(tree, replace(direct, spent=4.5)))
+    assert dearer.pays is None
+    assert "there is no baseline at its spending" in dearer.verdict
+
+
+def test_without_a_check_or_a_reward_attempts_are_left_out_with_the_reason():
+    found, _ = compared(never)
+    assert set(found.left_out) == {"BestOfN", "Refine"}
+    assert "nothing but labels can tell" in found.left_out["Refine"]
+
+
+def test_matching_tokens():
+    """Each call takes 2 tokens here, of whatever kind."""
+    found, _ = compared(never, match="tokens", baselines=["self-consistency"])
+    assert found["self-consistency"].samples == 4
+    assert [entry.spent for entry in found.entries] == [8.0, 8.0]
+    assert found.trials == 12  # the chain of thought that a sample was priced by
+
+
+def test_dollars_that_nobody_knows_are_refused():
+    with pytest.raises(ValueError, match="calls have no known price"):
+        compared(never, match="dollars")
+
+
+def test_the_tasks_own_check_is_what_attempts_and_the_metric_go_by():
+    """Every second reply is a sum that makes 24."""
+    engine = Engine(
+        lambda kind, inputs, n: (
+            {"next_thoughts": "1. 10 - 4 = 6"}
+            if kind == "propose"
+            else {"rating_reasoning": "", "thought_rating": "sure"}
+            if kind == "rate"
+            else {"reasoning": "", "answer": "(10-4)*(13-9)" if n % 2 else "4+9+10+13"}
+        ),
+        kinds={"propose": "next_thoughts", "rate": "thought_rating"},
+    )
+    devset = [dspy.Example(numbers="4 9 10 13").with_inputs("numbers")] * 4
+    with dspy.context(lm=lm(engine)):
+        found = compare([TreeOfThoughts(task=Game24(), concurrency=1)], devset, solved, num_threads=1)
+    assert found["BestOfN"].result.score == 100.0
+    assert found["chain of thought"].result.score == 50.0
+    assert found["TreeOfThoughts"].result.score == 0.0
+    assert found.pays is False
+
+
+def test_the_most_votes_win_and_an_unreadable_sample_has_none():
+    replies = [
+        "?",
+        {"reasoning": "a", "place": "B"},
+        {"reasoning": "c", "place": "c"},
+        {"reasoning": "b", "place": " b "},
+    ]
+    engine = Engine(lambda kind, inputs, n: replies[n - 1])
+    with dspy.context(lm=lm(engine), adapter=dspy.ChatAdapter(use_json_adapter_fallback=False)):
+        made = SelfConsistency("need -> place", 4)(need="1")
+    assert made.place == "B"
+    assert engine.count() == 4
+
+
+def test_samples_are_not_taken_from_dspys_cache():
+    engine = Engine(lambda kind, inputs, n: {"reasoning": "", "place": str(n)})
+    with dspy.context(lm=lm(engine, model="stub/votes", cache=True)):
+        SelfConsistency("need -> place", 3)(need=f"not in the cache: {uuid4()}")
+    assert engine.count() == 3
+
+
+def test_baselines_are_told_what_the_task_adds_to_prompts():
+    task = Game24()
+    assert task.instructions() in question_of(TreeOfThoughts(task=task)).instructions
+
+
+def test_the_comparison_is_json_and_a_table(tmp_path):
+    found, _ = compared(never, programs={"narrow": rankings.program(width=1), "wide": TREE})
+    found.save(tmp_path / "found.json")
+    saved = json.loads((tmp_path / "found.json").read_text())
+    assert saved["reference"] == "narrow"
+    assert [row["name"] for row in saved["rows"][:2]] == ["narrow", "wide"]
+    assert saved["rows"][1]["reference_minus_this"] == pytest.approx(-66.67)
+    assert found.table().row_count == len(saved["rows"]) == 5
+    assert "left out: BestOfN" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"match": "seconds"}, "match='seconds'"),
+        ({"baselines": ["guess"]}, "'guess' is none of"),
+        ({"programs": [dspy.Predict("need -> place")]}, "none is a search"),
+        ({"programs": {"Refine": TREE}}, "baseline's name"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        compared(never, **given)
