@@ -7,6 +7,7 @@ import inspect
 import time
 import traceback
 from asyncio import CancelledError
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,13 @@ def _check(search: SearchResult[Any, Any]) -> None:
 
 def _hopeless(cause: BaseException) -> bool:
     """Whether no other call would get through either. A search tells its errors by name."""
-    named = isinstance(cause, Lost) and str(cause).split(":")[0] in {kind.__name__ for kind in FATAL}
+    named = isinstance(cause, Lost) and str(cause).split(":")[0] in _names(FATAL)
     return named or isinstance(cause, FATAL)
+
+
+def _names(kinds: Iterable[type]) -> set[str]:
+    """Of these classes and of all that are derived from them, such as that of a missing key."""
+    return {name for kind in kinds for name in ({kind.__name__} | _names(kind.__subclasses__()))}
 
 
 def _searches_inside(program: Any) -> bool:

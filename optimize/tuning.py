@@ -146,6 +146,15 @@ class Tuning:
             "seconds": self.seconds,
         }
 
+    def plots(self, folder: str | Path) -> list[Path]:
+        """Write front, history and, where known, importances into this folder: a page each, which needs no network.
+
+        Gives their paths. ImportError without plotly.
+        """
+        from .plots import save
+
+        return save(self, folder)
+
     def save(self, path: str | Path) -> None:
         """Write `dump()` as JSON."""
         Path(path).write_text(json.dumps(self.dump(), indent=2, default=str) + "\n", encoding="utf-8")

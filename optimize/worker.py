@@ -18,7 +18,7 @@ from .neighbours import neighbours
 from .race import Race, Results, rungs
 from .space import Space, settled
 from .trials import Setting, key_of
-from .trying import Spent, Tried, Trier, with_shared_calls
+from .trying import Hopeless, Spent, Tried, Trier, with_shared_calls
 
 if TYPE_CHECKING:
     import optuna
@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 AGAIN = 20  # settings in a row that are no new ones, after which the space is taken to be used up
 NEAR = 3  # one of so many settings is the sampler's own
+FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
 RETRIES = 3  # of a trial whose worker was lost
 BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
 
@@ -54,6 +55,7 @@ class Worker:
     seed: int = 0
     stopped: str | None = None
     _alike: int = field(default=0)
+    _fruitless: int = field(default=0)
 
     def work(self) -> str:
         """Try settings until there is a reason to end, and give it."""
@@ -172,6 +174,19 @@ class Worker:
             raise
         trials.write(trial, setting)
         self._tell(trial, setting)
+        if self.stopped is None:
+            self._look_for_fruit(setting)
+
+    def _look_for_fruit(self, setting: Setting) -> None:
+        """Failed trials count under no cap: where all fail, somebody must end it."""
+        self._fruitless = 0 if setting.results.score() is not None else self._fruitless + 1
+        if self._fruitless < FRUITLESS:
+            return
+        if any(found.results.score() is not None for found in trials.settings(self.study)):
+            self.stopped = "settings that cannot be scored"
+            return
+        error = next(one.error for one in setting.results.by_example.values())
+        raise Hopeless(f"no example of {FRUITLESS} settings could be scored; the last failed with: {error}")
 
     def _climb(self, trial: Trial, setting: Setting, program: dspy.Module) -> None:
         purse = self.trier.purse()

@@ -12,7 +12,12 @@ import typer
 from rich.text import Text
 
 from . import __version__
+from .cli_eval import evaluated
+from .cli_tune import tuned
+from .data_options import EvalOptions, TuneOptions
+from .declaring import command
 from .exits import Exit, exit_of, listed
+from .guarded import guarded
 from .interrupt import interruptible
 from .live import LiveLine
 from .mistake import Mistake
@@ -20,11 +25,11 @@ from .model import model_of
 from .modules import SearchPrediction
 from .modules.program import Program
 from .offline import MODEL, NOTICE
-from .options import Options, command
-from .output import PipeClosed, say, show, write
+from .options import Options
+from .output import say, show, write
 from .problem import problem_of
 from .report import answer_text, as_json, summary_text
-from .search import JournalError, SearchResult, Stop
+from .search import SearchResult, Stop
 from .search.visible import visible
 from .tree_view import tree_view
 
@@ -61,31 +66,24 @@ def _thoughtree(
 
 def solve(options: Options) -> None:
     """Search for the solution of one problem, and give the best that was found."""
-    raise typer.Exit(_guarded(options))
+    raise typer.Exit(guarded(lambda: _solve(options)))
 
 
-app.command("solve", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(solve))
+app.command("solve", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(solve, Options))
 
 
-def _guarded(options: Options) -> Exit:
-    """Whatever is wrong is said in one line."""
-    try:
-        try:
-            return _solve(options)
-        except Mistake as mistake:
-            say(str(mistake))
-            return mistake.code
-        except (ValueError, JournalError) as error:
-            say(str(error))
-            return Exit.USAGE
-        except OSError as error:
-            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-            return Exit.USAGE
-        except KeyboardInterrupt:
-            say("interrupted")
-            return Exit.INTERRUPTED
-    except PipeClosed as closed:
-        return closed.code
+def evaluate(options: EvalOptions) -> None:
+    """Run a program on a data set: its score, how sure that is, what failed, and what it cost."""
+    raise typer.Exit(guarded(lambda: evaluated(options)))
+
+
+def tune(options: TuneOptions) -> None:
+    """Find knobs of a program that score higher or cost less on a data set, and say how sure that is."""
+    raise typer.Exit(guarded(lambda: tuned(options)))
+
+
+app.command("eval", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(evaluate, EvalOptions))
+app.command("tune", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(tune, TuneOptions))
 
 
 def _solve(options: Options) -> Exit:

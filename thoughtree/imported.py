@@ -7,33 +7,41 @@ import importlib
 import importlib.util
 import os
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 from .mistake import Mistake
 from .modules.calls.failures import describe
-from .modules.program import Program
+
+M = TypeVar("M")
+SEARCHES = "TreeOfThoughts, LATS or RAP"
 
 
-def imported(spec: str) -> Program:
-    """The program named by `module:name`: an instance, or what a function without arguments makes."""
-    module_name, _, name = spec.partition(":")
-    if not module_name or not name:
-        raise Mistake(f"--program {spec!r}: write it as module:name, such as solver:program")
-    found = _attribute(spec, _module(spec, module_name), name)
-    if not isinstance(found, Program) and callable(found):
+def imported(spec: str, kind: type[M], such_as: str = SEARCHES) -> M:
+    """The program named by `module:name`: an instance of `kind`, or what a function without arguments makes."""
+    found, name = named_object("--program", spec, "solver:program")
+    if not isinstance(found, kind) and callable(found):
         try:
             found = found()
         except Exception as error:
             raise Mistake(f"--program {spec}: {name}() failed: {describe(error)}") from error
-    if not isinstance(found, Program):
+    if not isinstance(found, kind):
         raise Mistake(
             f"--program {spec}: this is a {type(found).__name__}; "
-            "name a TreeOfThoughts, LATS or RAP, or a function without arguments that returns one"
+            f"name a {such_as}, or a function without arguments that returns one"
         )
     return found
 
 
-def _module(spec: str, name: str) -> Any:
+def named_object(option: str, spec: str, such_as: str) -> tuple[Any, str]:
+    """What `module:name` names, and that name. The module may lie in the current folder."""
+    module_name, _, name = spec.partition(":")
+    if not module_name or not name:
+        raise Mistake(f"{option} {spec!r}: write it as module:name, such as {such_as}")
+    told = f"{option} {spec}"
+    return _attribute(told, _module(told, module_name), name), name
+
+
+def _module(told: str, name: str) -> Any:
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -41,20 +49,18 @@ def _module(spec: str, name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name == name or name.startswith(f"{error.name}."):
-            raise Mistake(
-                f"--program {spec}: there is no module {error.name} in {here} or among what is installed"
-            ) from error
-        raise Mistake(f"--program {spec}: importing it failed: {describe(error)}") from error
+            raise Mistake(f"{told}: there is no module {error.name} in {here} or among what is installed") from error
+        raise Mistake(f"{told}: importing it failed: {describe(error)}") from error
     except Exception as error:
-        raise Mistake(f"--program {spec}: importing it failed: {describe(error)}") from error
+        raise Mistake(f"{told}: importing it failed: {describe(error)}") from error
 
 
-def _attribute(spec: str, module: Any, name: str) -> Any:
+def _attribute(told: str, module: Any, name: str) -> Any:
     try:
         for part in name.split("."):
             module = getattr(module, part)
     except AttributeError as error:
         near = difflib.get_close_matches(part, dir(module), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise Mistake(f"--program {spec}: there is no {part}{hint}") from error
+        raise Mistake(f"{told}: there is no {part}{hint}") from error
     return module

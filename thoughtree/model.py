@@ -14,13 +14,13 @@ from .modules.calls.failures import describe
 from .modules.program import Program
 from .modules.roles import lms_of
 from .offline import offline_lm, plays
-from .options import Options
+from .program_options import ProgramOptions
 from .task_programs import KINDS
 
 SUCH_AS = "such as --model openai/gpt-4o-mini or --model ollama_chat/llama3.2"
 
 
-def model_of(options: Options, program: Program) -> Any:
+def model_of(options: ProgramOptions, program: Program) -> Any:
     """The LM to configure; None where the program has all that it needs. Its rater gets --rate-model."""
     for name in ("api_base", "temperature"):
         if getattr(options, name) is not None and not (options.model or options.rate_model):
@@ -41,7 +41,7 @@ def model_of(options: Options, program: Program) -> Any:
     return offline_lm()
 
 
-def named(option: str, name: str, options: Options) -> Any:
+def named(option: str, name: str, options: ProgramOptions) -> Any:
     """The LM of this name. Raises Mistake where DSPy refuses its settings."""
     _keep_litellm_to_itself()
     settings = {"api_base": options.api_base, "temperature": options.temperature}

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+import dspy
 
 from .block_planning import enough_steps
+from .declaring import ALL
 from .imported import imported
 from .mistake import Mistake
 from .modules import load
 from .modules.program import Program
 from .offline import PRICES
-from .options import ALL, Options
+from .options import Options
+from .program_options import ProgramOptions
 from .search import ABMCTS, DFS, MCTS, Beam, BestFirst
 from .task_programs import KINDS, TAKEN
 from .tasks import Blocksworld, Game24
 from .typed_input import inputs_of
 
+M = TypeVar("M", bound=dspy.Module)
 CONTROLLERS: dict[str, type[Any]] = {
     "dfs": DFS,
     "beam": Beam,
@@ -27,41 +33,57 @@ CONTROLLERS: dict[str, type[Any]] = {
 }
 KNOBS = tuple(dict.fromkeys(f.name for kind in CONTROLLERS.values() for f in fields(kind)))
 CEILINGS = ("calls", "seconds", "cost", "tokens", "nodes")
+RUN = ("samples", "concurrency", "seed")
 FINISHED = ("task", *TAKEN)  # what a finished program has already
 
 
 def problem_of(options: Options) -> tuple[Program, dict[str, Any]]:
     """Raises Mistake, ValueError or OSError, each saying what to mend."""
-    program = _finished(options) if options.program or options.load else _new(options)
+    program = program_of(options)
     inputs = inputs_of(program.signature, options.words or [], options.input or [])
-    knobs = _given(options, KNOBS)
-    if not (options.program or options.load) and "max_depth" not in knobs:
-        knobs |= _enough_steps(program, inputs)
-    program.prices = PRICES | program.prices
-    program.controller = _controller(program.controller, options.controller, knobs)
-    program.budget = replace(program.budget, **_given(options, CEILINGS, "budget_"))
-    run = _given(options, ("samples", "concurrency", "seed"))
-    program.plan = program.plan.replace(on_failure="best", **run)
+    equip(program, options, [inputs])
     return program, inputs
 
 
-def _new(options: Options) -> Program:
+def program_of(options: ProgramOptions) -> Program:
+    """The program of a task's name, of a module or of a file, without the knobs that were said."""
+    return _finished(options) if options.program or options.load else _new(options)
+
+
+def equip(program: Program, options: ProgramOptions, problems: Iterable[Mapping[str, Any]]) -> None:
+    """Give it the knobs and ceilings that were said, and a new one the depth that all these problems need."""
+    knobs = said(options, KNOBS)
+    if not (options.program or options.load) and "max_depth" not in knobs:
+        for inputs in problems:
+            enough = _enough_steps(program, inputs)
+            knobs |= {name: max(value, knobs.get(name, 0)) for name, value in enough.items()}
+    program.prices = PRICES | program.prices
+    program.controller = _controller(program.controller, options.controller, knobs)
+    program.budget = replace(program.budget, **said(options, CEILINGS, "budget_"))
+    program.plan = program.plan.replace(on_failure="best", **said(options, RUN))
+
+
+def _new(options: ProgramOptions) -> Program:
     name = options.task or "game24"
-    said = _given(options, TAKEN)
-    for option in said:
+    given = said(options, TAKEN)
+    for option in given:
         if option not in KINDS[name].takes:
             having = ", ".join(other for other, kind in KINDS.items() if option in kind.takes)
-            raise Mistake(f"{_flag(option)}: only --task {having} has this")
-    return KINDS[name].make(said)
+            raise Mistake(f"{flag(option)}: only --task {having} has this")
+    return KINDS[name].make(given)
 
 
-def _finished(options: Options) -> Program:
-    for name in _given(options, FINISHED):
-        raise Mistake(f"{_flag(name)}: the program of {'--program' if options.program else '--load'} has its own")
-    if not options.program:
-        assert options.load is not None
-        return cast("Program", load(options.load))
-    program = imported(options.program)
+def _finished(options: ProgramOptions) -> Program:
+    if options.program:
+        return restored(options, imported(options.program, Program))
+    _has_its_own(options)
+    assert options.load is not None
+    return cast("Program", load(options.load))
+
+
+def restored(options: ProgramOptions, program: M) -> M:
+    """A program of the user's own, with its saved state where that was said."""
+    _has_its_own(options)
     if options.load is not None:
         try:
             program.load(options.load)
@@ -70,13 +92,18 @@ def _finished(options: Options) -> Program:
     return program
 
 
-def _given(options: Options, names: tuple[str, ...], prefix: str = "") -> dict[str, Any]:
+def _has_its_own(options: ProgramOptions) -> None:
+    for name in said(options, FINISHED):
+        raise Mistake(f"{flag(name)}: the program of {'--program' if options.program else '--load'} has its own")
+
+
+def said(options: ProgramOptions, names: tuple[str, ...], prefix: str = "") -> dict[str, Any]:
     """Those of the options that were said."""
     found = {name: getattr(options, prefix + name) for name in names}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _enough_steps(program: Program, inputs: dict[str, Any]) -> dict[str, int]:
+def _enough_steps(program: Program, inputs: Mapping[str, Any]) -> dict[str, int]:
     """A Game of 24 takes a step less than it has numbers; blocks as many as their plan may need."""
     if isinstance(program.task, Game24):
         enough = len(program.task.for_inputs(inputs).numbers or ()) - 1
@@ -94,8 +121,8 @@ def _controller(now: Any, name: str | None, knobs: dict[str, Any]) -> Any:
     known = [f.name for f in fields(kind)]
     for knob in knobs:
         if knob not in known:
-            has = ", ".join(map(_flag, known))
-            raise Mistake(f"{_flag(knob)}: {kind.__name__} has no such knob; it has {has}")
+            has = ", ".join(map(flag, known))
+            raise Mistake(f"{flag(knob)}: {kind.__name__} has no such knob; it has {has}")
     values = {knob: _value(value) for knob, value in knobs.items()}
     return replace(now, **values) if type(now) is kind else kind(**values)
 
@@ -107,5 +134,5 @@ def _value(given: Any) -> Any:
     return int(given) if isinstance(given, str) and given.isdigit() else given
 
 
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
     return "--" + name.replace("_", "-")

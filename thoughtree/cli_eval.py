@@ -1,0 +1,115 @@
+"""`thoughtree eval`: a program on a data set, with how sure its score is, what failed, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from .data_options import EvalOptions
+from .exits import Exit
+from .output import say, show, write
+from .page import heading, paragraph, table, write_page
+from .search.visible import visible
+from .subject import Subject, subject_of
+
+if TYPE_CHECKING:
+    from .optimize import EvaluationResult
+
+ROWS = 20
+
+
+def evaluated(options: EvalOptions) -> Exit:
+    """Evaluate, and report what there is, also of a run that was stopped or interrupted."""
+    from .optimize import EvaluationInterrupted, EvaluationStopped, LogError
+
+    subject = subject_of(options)
+    try:
+        result, code = _run(options, subject), Exit.SOLVED
+    except LogError as error:
+        say(f"--resume {options.resume}: {error}")
+        return Exit.USAGE
+    except EvaluationStopped as stopped:
+        say(str(stopped))
+        result, code = stopped.result, _why(stopped.result)
+    except EvaluationInterrupted as interrupt:
+        goes_on = "" if options.resume is None else "; the same command goes on from there"
+        say(f"{interrupt}{goes_on}")
+        result, code = interrupt.result, Exit.INTERRUPTED
+    _report(options, subject, result)
+    return Exit.FAILED if code is Exit.SOLVED and result.score is None else code
+
+
+def _run(options: EvalOptions, subject: Subject) -> EvaluationResult:
+    from .optimize import Evaluate
+    from .optimize.files import check
+
+    for name in ("html", "csv"):
+        check(getattr(options, name), f"--{name}")
+    evaluate = Evaluate(
+        devset=subject.examples,
+        metric=subject.metric,
+        num_threads=options.num_threads,
+        max_errors=options.max_errors,
+        display_progress=sys.stderr.isatty() and not options.quiet,
+        resume=options.resume,
+    )
+    with subject.at_work():
+        result: EvaluationResult = evaluate(subject.program)
+    return result
+
+
+def _why(result: EvaluationResult) -> Exit:
+    """Whether a run was stopped by a metric that is wrong, or by what the program calls."""
+    return Exit.USAGE if all(outcome.at == "metric" for outcome in result.errors) else Exit.MODEL
+
+
+def _report(options: EvalOptions, subject: Subject, result: EvaluationResult) -> None:
+    from .optimize.files import save
+
+    if options.csv is not None:
+        save(result, options.csv, "csv")
+    if options.html is not None:
+        write_page(options.html, f"Evaluation of {options.data}", _page(result))
+    if options.json:
+        write(json.dumps(_told(subject, result), allow_nan=False) + "\n")
+        return
+    if not options.quiet and result.outcomes and options.rows != 0:
+        show(result.table(options.rows or ROWS))
+    show(Text(visible(result.summary())))
+
+
+def _told(subject: Subject, result: EvaluationResult) -> dict[str, Any]:
+    from .optimize.fields import as_json
+    from .optimize.files import rows
+
+    return {
+        "metric": result.metric,
+        "score": result.score,
+        "interval": result.interval,
+        "scored": sum(score is not None for *_, score in result.results),
+        "failed": len(result.errors),
+        "not_run": result.not_run,
+        "spent": asdict(result.spent),
+        "judged": asdict(result.judged),
+        "unpriced": result.unpriced,
+        "calls_per_example": result.per_example("calls"),
+        "seconds": result.seconds,
+        "errors": Counter(f"{outcome.at}: {outcome.error}" for outcome in result.errors),
+        "model": getattr(subject.lm, "model", None),
+        "examples": [{name: as_json(value) for name, value in row.items()} for row in rows(result)],
+    }
+
+
+def _page(result: EvaluationResult) -> list[str]:
+    from .optimize.fields import cell
+    from .optimize.files import rows
+
+    found = rows(result)
+    names = list(dict.fromkeys(name for row in found for name in row))
+    listed = table(names, [[cell(row.get(name)) for name in names] for row in found])
+    return [paragraph(result.summary()), heading("Examples"), listed]

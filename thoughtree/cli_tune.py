@@ -1,0 +1,194 @@
+"""`thoughtree tune`: knobs of a program, tuned on a data set, by one process or by many."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from .data_options import TuneOptions
+from .exits import Exit
+from .mistake import Mistake
+from .output import say, show, write
+from .page import heading, paragraph, table, write_page
+from .problem import said
+from .processes import at_once
+from .search import Budget
+from .search.visible import visible
+from .space_option import space_said
+from .subject import Subject, subject_of
+
+if TYPE_CHECKING:
+    from .optimize import SearchTuner, Tuning
+    from .optimize.trials import Setting
+
+STUDY = "tuning"
+LEAST = 1e-3  # seconds: a budget of none is refused
+
+
+def tuned(options: TuneOptions) -> Exit:
+    """Tune, report, and save what came of it."""
+    from .optimize.trying import Hopeless
+
+    _check(options)
+    subject = subject_of(options, options.valset)
+    if options.save is not None:
+        _check_that_it_saves(subject)
+    if options.estimate:
+        return _estimated(options, subject)
+    try:
+        with subject.at_work(), _progress(options):
+            if options.race_only:
+                return _raced(options, subject)
+            made = _compiled(options, subject)
+    except Hopeless as error:
+        raise Mistake(f"calls failed: {error}", Exit.MODEL) from error
+    except KeyboardInterrupt:
+        if options.race_only and options.quiet:  # whoever started this process says so
+            return Exit.INTERRUPTED
+        say(f"interrupted: what was tried is kept in {_place(options)}; the same command goes on from there")
+        return Exit.INTERRUPTED
+    found: Tuning = made.detailed_results
+    if options.save is not None:
+        made.save(options.save)
+    _report(options, subject, found)
+    return Exit.SOLVED if found.verdict is not None else Exit.FAILED
+
+
+def _compiled(options: TuneOptions, subject: Subject) -> Any:
+    """The tuned program. Mistake where no worker got anywhere, each having said why."""
+    began, many = time.monotonic(), options.workers or 1
+    if many > 1:
+        alone = replace(options, workers=None, race_only=True, quiet=True)
+        codes = at_once(alone, many)
+        if all(code > 0 for code in codes):
+            raise Mistake("no worker could work at the study", Exit(codes[0]) if codes[0] in set(Exit) else Exit.MODEL)
+    if options.study_seconds is not None:
+        left = options.study_seconds - (time.monotonic() - began)
+        options = replace(options, study_seconds=max(left, LEAST))
+    return _tuner(options, subject).compile(subject.program, **_given(options, subject))
+
+
+def _raced(options: TuneOptions, subject: Subject) -> Exit:
+    ended = _tuner(options, subject).race(subject.program, **_given(options, subject))
+    if not options.quiet:
+        say(f"the race ended for this worker ({ended}); the same command without --race-only makes the report")
+    return Exit.SOLVED
+
+
+def _tuner(options: TuneOptions, subject: Subject) -> SearchTuner:
+    from .optimize import SearchTuner
+
+    ceilings = said(options, ("calls", "tokens", "cost", "seconds"), "study_")
+    return SearchTuner(
+        subject.metric,
+        budget=Budget(**ceilings),
+        auto=options.auto,
+        trials=options.trials,
+        num_threads=options.num_threads,
+        seed=options.seed or 0,
+        log_dir=_folder(options),
+        storage=options.storage,
+        study=options.study or STUDY,
+        **said(options, ("cost", "cost_limit")),
+    )
+
+
+def _given(options: TuneOptions, subject: Subject) -> dict[str, Any]:
+    """The arguments of `compile`, and of `race`."""
+    return {
+        "trainset": subject.examples,
+        "valset": subject.valset,
+        "space": space_said(options.space or []),
+        **said(options, ("pick", "tolerance")),
+    }
+
+
+def _check(options: TuneOptions) -> None:
+    """What can be wrong of the options is said before anything is read or paid."""
+    from .optimize.files import check
+
+    for name in ("html", "save"):
+        check(getattr(options, name), f"--{name}")
+    if options.save is not None and options.save.suffix != ".json":
+        raise Mistake(f"--save {options.save}: a program is saved as JSON; give a name that ends in .json")
+    if options.race_only and (options.workers or 1) > 1:
+        raise Mistake(f"--race-only, --workers {options.workers}: start a command for each process, or leave one out")
+    space_said(options.space or [])
+
+
+def _check_that_it_saves(subject: Subject) -> None:
+    try:
+        subject.program.dump_state()
+    except (TypeError, ValueError) as error:
+        raise Mistake(f"--save: this program cannot be saved: {error}") from error
+
+
+def _folder(options: TuneOptions) -> Path:
+    return options.log_dir or Path(options.study or STUDY)
+
+
+def _place(options: TuneOptions) -> str:
+    """Where a study is kept, without the password that an address may hold."""
+    return str(_folder(options)) if options.storage is None else f"{_folder(options)} and in the storage"
+
+
+def _progress(options: TuneOptions) -> AbstractContextManager[Any]:
+    if options.quiet or not sys.stderr.isatty():
+        return nullcontext()
+    from .live_study import LiveStudy
+
+    return LiveStudy(sys.stderr, options.storage or _folder(options) / "study.log", options.study or STUDY)
+
+
+def _estimated(options: TuneOptions, subject: Subject) -> Exit:
+    most = _tuner(options, subject).estimate(subject.program, [*subject.examples, *(subject.valset or [])])
+    if options.json:
+        write(json.dumps(most) + "\n")
+        return Exit.SOLVED
+    calls = "nothing bounds its LM calls" if most["calls"] is None else f"at most {most['calls']:,.0f} LM calls"
+    dollars = "dollars that nobody knows" if most["dollars"] is None else f"${most['dollars']:,.2f}"
+    show(Text(f"{calls}, {dollars}"))
+    return Exit.SOLVED
+
+
+def _report(options: TuneOptions, subject: Subject, found: Tuning) -> None:
+    from .optimize.fields import as_json
+
+    if options.plots is not None:
+        found.plots(options.plots)
+    if options.html is not None:
+        write_page(options.html, f"Tuning on {options.data}", _page(found))
+    if options.json:
+        saved = None if options.save is None else str(options.save)
+        told = {**found.dump(), "model": getattr(subject.lm, "model", None), "saved": saved}
+        write(json.dumps(as_json(told), allow_nan=False) + "\n")
+        return
+    show(Text(visible(found.summary())))
+    if options.save is not None:
+        show(Text(f"saved: {visible(str(options.save))}"))
+
+
+def _page(found: Tuning) -> list[str]:
+    from .optimize.plots import divisions
+
+    names = list(dict.fromkeys(name for setting in found.settings.values() for name in setting.values))
+    rows = [_row(found, setting, names) for setting in found.settings.values()]
+    header = ["setting", "score", found.cost, "examples", "", *names]
+    return [paragraph(found.summary()), *divisions(found), heading("Settings"), table(header, rows)]
+
+
+def _row(found: Tuning, setting: Setting, names: list[str]) -> list[object]:
+    results = setting.results
+    score, cost = results.score(found.raced), results.cost(found.raced)
+    fate = "on the front" if setting.number in found.front else setting.error
+    if setting.beaten_by is not None:
+        fate = f"left for {setting.beaten_by}"
+    values = ["" if name not in setting.values else repr(setting.values[name]) for name in names]
+    return [setting.number, score, cost, len(results.by_example), fate, *values]

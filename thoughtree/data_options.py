@@ -1,0 +1,148 @@
+"""The options of the commands that run a program on a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from .declaring import DATA, OUTPUT, STUDY, option
+from .program_options import ProgramOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOptions(ProgramOptions):
+    """Which examples, and what counts as right; None: not said."""
+
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="The examples: a .json, .jsonl, .csv, .tsv or .parquet file, a folder of them, or a name on the "
+            "Hugging Face hub.",
+            show_default=False,
+        ),
+    ]
+    inputs: Annotated[
+        str | None,
+        option(DATA, "Columns that the program is given. Default: its own input fields.", metavar="NAME,NAME"),
+    ] = None
+    metric: Annotated[
+        str | None,
+        option(
+            DATA,
+            "solved: code has verified the answer (the default). exact: it is the data's. MODULE:NAME: a metric of "
+            "your own, of (example, prediction).",
+            metavar="NAME",
+        ),
+    ] = None
+    split: Annotated[str | None, option(DATA, "Which part of the data, where there are several.", metavar="NAME")] = (
+        None
+    )
+    limit: Annotated[int | None, option(DATA, "So many examples at most.", metavar="N", min=1)] = None
+    shuffle: Annotated[int | None, option(DATA, "Shuffle by this seed, before --limit.", metavar="SEED")] = None
+    num_threads: Annotated[int | None, option(DATA, "Examples at once. Default: 8.", metavar="N", min=1)] = None
+
+    json: Annotated[bool, option(OUTPUT, "One JSON object on stdout.", "--json")] = False
+    html: Annotated[Path | None, option(OUTPUT, "A report as a page that needs no network.", metavar="FILE")] = None
+    quiet: Annotated[bool, option(OUTPUT, "No progress, and no table of examples.", "--quiet", "-q")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalOptions(DataOptions):
+    """What `thoughtree eval` was asked for."""
+
+    resume: Annotated[
+        Path | None,
+        option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
+    ] = None
+    max_errors: Annotated[
+        int | None, option(DATA, "Failed examples that stop the run. Default: 10.", metavar="N", min=1)
+    ] = None
+    rows: Annotated[int | None, option(OUTPUT, "Examples that the table shows. Default: 20.", metavar="N", min=0)] = (
+        None
+    )
+    csv: Annotated[Path | None, option(OUTPUT, "A row an example, with its spending.", metavar="FILE")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneOptions(DataOptions):
+    """What `thoughtree tune` was asked for."""
+
+    valset: Annotated[
+        str | None,
+        option(DATA, "Fresh examples for the end. Default: 40 % of DATA is kept for that.", metavar="DATA"),
+    ] = None
+
+    auto: Annotated[
+        Literal["light", "medium", "heavy"] | None,
+        option(STUDY, "Settings that are tried: 12, 30 or 80. Default: light."),
+    ] = None
+    trials: Annotated[int | None, option(STUDY, "Settings that are tried, in place of --auto.", metavar="N", min=1)] = (
+        None
+    )
+    space: Annotated[
+        list[str] | None,
+        option(
+            STUDY,
+            "Narrow, fix or add a knob: controller.width=1..8, controller=beam,dfs, samples=1. Repeatable.",
+            metavar="NAME=RANGE",
+        ),
+    ] = None
+    cost: Annotated[
+        Literal["calls", "tokens", "dollars", "seconds"] | None,
+        option(STUDY, "What a setting costs an example. Default: calls."),
+    ] = None
+    cost_limit: Annotated[
+        float | None, option(STUDY, "The most that a setting may cost; then the score alone counts.", metavar="X")
+    ] = None
+    pick: Annotated[
+        Literal["best", "knee", "cheapest"] | None,
+        option(STUDY, "Of the settings that no other beats: the highest score (best, the default), ..."),
+    ] = None
+    tolerance: Annotated[
+        float | None, option(STUDY, "A difference in score that is none. Default: 0.02.", metavar="X")
+    ] = None
+    study_calls: Annotated[
+        int | None, option(STUDY, "LM calls of the whole study, hard, over all its workers.", metavar="N", min=1)
+    ] = None
+    study_tokens: Annotated[int | None, option(STUDY, "Tokens of the whole study.", metavar="N", min=1)] = None
+    study_cost: Annotated[float | None, option(STUDY, "Dollars of the whole study.", metavar="X")] = None
+    study_seconds: Annotated[float | None, option(STUDY, "Wall time of this command.", metavar="S")] = None
+    study: Annotated[
+        str | None,
+        option(STUDY, "The study's name: whoever gives the same, and the same place, works at it.", metavar="NAME"),
+    ] = None
+    storage: Annotated[
+        str | None,
+        option(
+            STUDY,
+            "Where the study is kept: a journal file, a database such as sqlite:///study.db, grpc://host:port. "
+            "Default: a file in --log-dir.",
+            metavar="PLACE",
+        ),
+    ] = None
+    log_dir: Annotated[
+        Path | None,
+        option(
+            STUDY,
+            "The folder of the study, the replies that it paid for, and the report. Repeated after a kill, the same "
+            "command goes on from it. Default: the study's name.",
+            metavar="FOLDER",
+        ),
+    ] = None
+    workers: Annotated[int | None, option(STUDY, "Processes that try settings. Default: 1.", metavar="N", min=1)] = None
+    race_only: Annotated[
+        bool,
+        option(STUDY, "Try settings for a study until its trials are up, and leave the end to another.", "--race-only"),
+    ] = False
+    estimate: Annotated[
+        bool, option(STUDY, "Say the most LM calls and dollars that it can take, and do nothing.", "--estimate")
+    ] = False
+
+    save: Annotated[Path | None, option(OUTPUT, "The tuned program, for --load.", metavar="FILE")] = None
+    plots: Annotated[
+        Path | None, option(OUTPUT, "Front, history and importances, as pages of their own.", metavar="FOLDER")
+    ] = None

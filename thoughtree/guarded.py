@@ -1,0 +1,31 @@
+"""Whatever is wrong on the command line is said in one line, with an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .exits import Exit
+from .mistake import Mistake
+from .output import PipeClosed, say
+from .search import JournalError
+
+
+def guarded(work: Callable[[], Exit]) -> Exit:
+    """What `work` returns, or the exit code of what is wrong, after saying it."""
+    try:
+        try:
+            return work()
+        except Mistake as mistake:
+            say(str(mistake))
+            return mistake.code
+        except (ValueError, JournalError, ImportError) as error:  # ImportError: an extra that is not installed
+            say(str(error))
+            return Exit.USAGE
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            return Exit.USAGE
+        except KeyboardInterrupt:
+            say("interrupted")
+            return Exit.INTERRUPTED
+    except PipeClosed as closed:
+        return closed.code

@@ -1,0 +1,140 @@
+"""What is run on a data set: the program, its examples, the metric, and the model that answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dspy
+
+from .data_options import DataOptions
+from .imported import imported, named_object
+from .mistake import Mistake
+from .model import SUCH_AS, model_of, named
+from .modules.program import Program
+from .offline import MODEL, NOTICE
+from .output import say
+from .problem import CEILINGS, KNOBS, RUN, equip, flag, program_of, restored, said
+from .search.protocol import Illegal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Metric = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """valset: fresh examples, where some were given. lm: to configure; None: the program has its own."""
+
+    program: dspy.Module
+    examples: Sequence[dspy.Example]
+    metric: Metric
+    lm: Any
+    valset: Sequence[dspy.Example] | None = None
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """With its model, and with nothing logged that the report says anyway."""
+        logger = logging.getLogger("thoughtree")
+        before = logger.level
+        logger.setLevel(logging.ERROR)
+        try:
+            with dspy.context(lm=self.lm):
+                yield
+        finally:
+            logger.setLevel(before)
+
+
+def subject_of(options: DataOptions, valset: str | None = None) -> Subject:
+    """Raises Mistake, ValueError or OSError, each saying what to mend, before anything is paid."""
+    program = _program(options)
+    metric = metric_of(options.metric or "solved")
+    inputs = _inputs(options, program)
+    examples = _examples(options.data, options, program, inputs)
+    fresh = None if valset is None else _examples(valset, options, program, inputs)
+    if isinstance(program, Program):
+        equip(program, options, _readable(program, [*examples, *(fresh or [])]))
+    lm = _model(options, program)
+    if lm is not None and lm.model == MODEL and not options.quiet:
+        say(NOTICE)
+    return Subject(program, examples, metric, lm, fresh)
+
+
+def metric_of(name: str) -> Metric:
+    """Ours by their names, the user's by `module:name`; a class is asked for one of its kind."""
+    from .optimize import exact_match, solved
+
+    ours: dict[str, Metric] = {"solved": solved, "exact": exact_match}
+    if name in ours:
+        return ours[name]
+    if ":" not in name:
+        raise Mistake(f"--metric {name!r}: it is solved, exact, or a function of your own, as module:name")
+    found, _ = named_object("--metric", name, "scoring:metric")
+    if isinstance(found, type):
+        found = found()
+    if not callable(found):
+        raise Mistake(f"--metric {name}: this is a {type(found).__name__}; name a function of (example, prediction)")
+    metric: Metric = found
+    return metric
+
+
+def _program(options: DataOptions) -> dspy.Module:
+    """Of the user's own, any module of DSPy will do."""
+    if not options.program:
+        return program_of(options)
+    program = restored(options, imported(options.program, dspy.Module, "dspy.Module, such as a TreeOfThoughts"))
+    if not isinstance(program, Program):
+        knobs = said(options, (*KNOBS, *RUN, "controller", "rate_model"))
+        ceilings = said(options, CEILINGS, "budget_")
+        for name in [*knobs, *(f"budget_{ceiling}" for ceiling in ceilings)]:
+            if name != "seed":  # a study's, too
+                raise Mistake(f"{flag(name)}: {options.program} is no search itself; set this where it makes one")
+    return program
+
+
+def _inputs(options: DataOptions, program: dspy.Module) -> list[str]:
+    known = program.signature.input_fields if isinstance(program, Program) else None
+    if options.inputs is None:
+        if known is None:
+            raise Mistake("--inputs: say which columns the program is given, such as --inputs question")
+        return [name for name, info in known.items() if info.is_required()]
+    names = [name.strip() for name in options.inputs.split(",") if name.strip()]
+    if not names:
+        raise Mistake(f"--inputs {options.inputs!r}: name at least one column")
+    for name in names:
+        if known is not None and name not in known:
+            raise Mistake(f"--inputs {name}: the program has no such input; it has {', '.join(known)}")
+    return names
+
+
+def _examples(source: str, options: DataOptions, program: dspy.Module, inputs: list[str]) -> list[dspy.Example]:
+    from .optimize import load_examples
+
+    types = program.signature if isinstance(program, Program) else None
+    return load_examples(source, inputs, split=options.split, limit=options.limit, seed=options.shuffle, types=types)
+
+
+def _readable(program: Program, examples: list[dspy.Example]) -> Iterator[dict[str, Any]]:
+    """The inputs of those that the task can read; the others fail by themselves, each with its reason."""
+    for example in examples:
+        inputs = example.inputs().toDict()
+        try:
+            state = program.task.for_inputs(inputs).initial(inputs)
+        except (Illegal, ValueError, TypeError, KeyError):
+            continue
+        if not isinstance(state, Illegal):
+            yield inputs
+
+
+def _model(options: DataOptions, program: dspy.Module) -> Any:
+    if isinstance(program, Program):
+        return model_of(options, program)
+    if options.model is not None:
+        return named("--model", options.model, options)
+    if dspy.settings.lm is None and any(predictor.lm is None for predictor in program.predictors()):
+        raise Mistake(f"the rule-based stand-in plays game24 and blocksworld alone: give --model, {SUCH_AS}")
+    return dspy.settings.lm
