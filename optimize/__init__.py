@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .calibration import Calibration, Reliability
     from .comparing import compare
     from .comparing_report import Comparison
+    from .distilling import Distilled, distill
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
     from .examples import load_examples
@@ -35,6 +36,7 @@ _FILES = {
     "Comparison": "comparing_report",
     "DataError": "rows",
     "Difference": "paired",
+    "Distilled": "distilling",
     "Evaluate": "evaluate",
     "EvaluationInterrupted": "evaluation",
     "EvaluationResult": "evaluation",
@@ -52,6 +54,7 @@ _FILES = {
     "Tuning": "tuning",
     "calibrate_rater": "calibrating",
     "compare": "comparing",
+    "distill": "distilling",
     "exact_match": "metrics",
     "gepa_metric": "gepa",
     "load_examples": "examples",
@@ -70,6 +73,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "Difference",
+    "Distilled",
     "Evaluate",
     "EvaluationInterrupted",
     "EvaluationResult",
@@ -87,6 +91,7 @@ __all__ = [
     "Tuning",
     "calibrate_rater",
     "compare",
+    "distill",
     "exact_match",
     "gepa_metric",
     "load_examples",

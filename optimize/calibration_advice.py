@@ -11,6 +11,7 @@ from typing import Any
 import dspy
 
 from ..modules.calls.adapter import search_adapter
+from ..modules.calls.failures import describe
 from ..search.order import UNREAD
 from ..search.protocol import Rated, Request
 from .calibration_auc import Counts, auc_gain, auc_of
@@ -79,20 +80,28 @@ def on_samples(readings: Sequence[Reading], samples: int) -> Iterator[str]:
 def on_cheaper(
     searches: Sequence[Seen], readings: Sequence[Reading], cheaper: Any, *, most: int, threads: int
 ) -> Iterator[str]:
-    """Ask another LM for the ratings of at most `most` requests, drawn by lot, and compare the areas."""
+    """Ask another LM for the ratings of at most `most` requests, drawn by lot, and compare the areas.
+
+    A call that fails is counted and told: what the rater itself said is paid for.
+    """
     asked: dict[tuple[int, Request], list[Reading]] = defaultdict(list)
     for reading in readings:
         if reading.request is not None and not reading.sample and reading.truth is not None:
             asked[reading.search, reading.request].append(reading)
     jobs = Random(0).sample(list(asked.items()), min(most, len(asked)))
     said: list[tuple[Reading, float, float]] = []
+    failed: list[str] = []
 
     def ask(job: tuple[tuple[int, Request], list[Reading]]) -> None:
         (number, request), known = job
         seen = searches[number]
         role = seen.role(request)
-        with dspy.context(lm=cheaper, adapter=search_adapter(dspy.settings.adapter), trace=None):
-            made = role.predict(**seen.fields(request), lm=cheaper)
+        try:
+            with dspy.context(lm=cheaper, adapter=search_adapter(dspy.settings.adapter), trace=None):
+                made = role.predict(**seen.fields(request), lm=cheaper)
+        except Exception as error:
+            failed.append(describe(error))
+            return
         nodes: tuple[int, ...] = request.nodes  # type: ignore[union-attr]
         outcome = role.read(made, len(nodes))
         if isinstance(outcome, Rated):
@@ -103,6 +112,8 @@ def on_cheaper(
     gain, within = auc_gain(_pairs(said))
     name = getattr(cheaper, "model", type(cheaper).__name__)
     told = f"{name} on {len(said)} nodes"
+    if failed:
+        told += f", {len(failed)} calls failed, the first by {failed[0]}"
     if gain is None or within is None:
         yield f"The cheaper rater, {told}, cannot be judged by so few labelled nodes."
         return

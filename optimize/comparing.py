@@ -9,11 +9,10 @@ import dspy
 
 from ..modules.program import Program
 from ..modules.roles import lms_of
-from .comparing_baselines import Attempts, Reward, SelfConsistency, question_of, reward_of
+from .comparing_baselines import Attempts, Reward, SelfConsistency, metric_for_all, question_of, reward_of
 from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match
 from .evaluate import Evaluate
 from .evaluation import EvaluationResult
-from .metrics import Solved
 from .paired import Difference
 
 DIRECT, THOUGHT, VOTED, BEST, REFINED = "direct answer", "chain of thought", "self-consistency", "BestOfN", "Refine"
@@ -65,11 +64,9 @@ def compare(
         if name not in BASELINES:
             raise ValueError(f"baselines={wanted!r}: {name!r} is none of {', '.join(map(repr, BASELINES))}")
     search: Program = named[reference]
-    if isinstance(metric, Solved) and metric.task is None and search.task.has("check"):
-        metric = Solved(search.task)
     evaluate = Evaluate(
         devset=devset,
-        metric=metric,
+        metric=metric_for_all(metric, search),
         num_threads=num_threads,
         max_errors=max_errors,
         display_progress=display_progress,

@@ -13,7 +13,7 @@ from ..modules.program import Program
 from ..modules.sampling import sampling
 from ..tasks import Task
 from .fields import fields_of
-from .metrics import normalized
+from .metrics import Solved, normalized
 
 Reward = Callable[[dict[str, Any], Any], float]
 
@@ -23,6 +23,13 @@ def question_of(program: Program) -> Any:
     notes = program.task.instructions()
     signature = program.signature
     return signature if not notes else signature.with_instructions(f"{signature.instructions}\n\n{notes}")
+
+
+def metric_for_all(metric: Callable[..., Any], program: Program) -> Callable[..., Any]:
+    """The metric, as it also judges what is no search: `solved` by the program's task, where that checks answers."""
+    if isinstance(metric, Solved) and metric.task is None and program.task.has("check"):
+        return Solved(program.task)
+    return metric
 
 
 class SelfConsistency(dspy.Module):

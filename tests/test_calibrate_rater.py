@@ -138,6 +138,16 @@ def test_another_lm_is_asked_about_the_same_nodes(words, said):
     assert "on 12 nodes" in report.advice[-1]
 
 
+def test_calls_of_the_other_lm_that_fail_are_told_and_lose_nothing():
+    def down(fields: Any) -> str:
+        raise ConnectionError("no route")
+
+    report = calibrated(rater(left="maybe"), walker(), RIGHT, cheaper=RuleLM(rate=down))
+    assert report.auc == 1.0
+    assert "cannot be judged by so few labelled nodes" in report.advice[-1]
+    assert "on 0 nodes, 12 calls failed, the first by LMUnexpectedError: [rules/none] no route" in report.advice[-1]
+
+
 def test_apply_gives_a_copy_that_searches_by_worth_with_the_fitted_threshold(tmp_path):
     program = walker(Beam(width=2, branching=2, max_depth=2, solved_threshold=20.0, min_score=1.0))
     report = calibrated(rater(left="maybe"), program, RIGHT, lost=0.3)

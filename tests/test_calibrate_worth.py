@@ -10,6 +10,7 @@ import thoughtree
 from puzzle24 import PUZZLE, call, engine, script
 from thoughtree import BestFirst, Game24, TreeOfThoughts
 from thoughtree.modules.worth import Curve, Worth
+from thoughtree.optimize import space_of
 from thoughtree.search import JournalError, Rating
 from thoughtree.search.protocol import Failed, Rated, Unread
 
@@ -122,3 +123,11 @@ def test_a_saved_worth_that_is_damaged_is_refused(tmp_path):
     (tmp_path / "program.json").write_text(json.dumps(state))
     with pytest.raises(ValueError, match="never falls"):
         program().load(tmp_path / "program.json")
+
+
+def test_a_tuner_finds_thresholds_in_worth_and_no_words_to_value():
+    plain, by_worth = space_of(program()), space_of(calibrated())
+    assert "scale.maybe" in {dimension.name for dimension in plain}
+    assert "scale.maybe" not in {dimension.name for dimension in by_worth}
+    cut = by_worth["controller.prune_below"]
+    assert (cut.low, cut.high, cut.choices) == (0.0, 1.0, ())
