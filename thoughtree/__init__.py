@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         RoleOptimizer,
         SearchTuner,
         Solved,
+        calibrate_rater,
+        compare,
+        distill,
         exact_match,
         gepa_metric,
         load_examples,
@@ -67,6 +70,9 @@ __all__ = [
     "TreeOfThoughts",
     "__version__",
     "aexecute",
+    "calibrate_rater",
+    "compare",
+    "distill",
     "exact_match",
     "execute",
     "gepa_metric",
@@ -87,6 +93,7 @@ _LAZY = {
         ("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"), "optimize"
     ),
     **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
+    **dict.fromkeys(("calibrate_rater", "compare", "distill"), "optimize"),
     "Blocksworld": "tasks",
 }
 
