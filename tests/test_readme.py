@@ -106,7 +106,7 @@ def test_setting_up_takes_two_commands():
     first, second = blocks("bash")
     assert first.count("\n") == second.count("\n") == 1
     assert first.split(" && ")[-1] == '.venv/bin/thoughtree solve "4 9 10 13"\n'
-    assert second == '.venv/bin/pip install -e ".[test]" && .venv/bin/pytest\n'
+    assert second == '.venv/bin/pip install -e ".[test]" && .venv/bin/pytest -n auto\n'
 
 
 @pytest.mark.parametrize("command", COMMANDS)
