@@ -135,8 +135,9 @@ class ToolsEnvironment:
 
     def _observed(self, state: State, action: ToolCall, text: str, failed: bool) -> Observed:
         new = _after(state, action, text)
-        feedback = text if failed else None
-        return Observed(new, observation=text, failed=failed, feedback=feedback, key=tuple(made[1:] for made in new))
+        error = text if failed else None
+        key = tuple(made[1:] for made in new)
+        return Observed(new, observation=text, failed=failed, feedback=error, error=error, key=key)
 
     def _ran(self, action: ToolCall) -> tuple[str, bool]:
         """What the tool gave, as text, and whether it raised."""

@@ -15,7 +15,8 @@ class Observed:
     the environment cannot tell. terminal: nothing can follow. failed: judged wrong, worth a reflection; unless
     `terminal`, it may still be built upon. feedback: why it was judged so. value: how good the state
     is from 0 to 1 where the environment can tell (a share of tests passed), else None. key: the same key is the same
-    state (None: equal to no other).
+    state (None: equal to no other). error: what was raised in it, where that is news to the actor, as of a tool; the
+    result counts them. warning: what a reader of the result should know of this run; the result says it once.
     """
 
     state: Any
@@ -28,6 +29,8 @@ class Observed:
     value: float | None = None
     key: Any = None
     claimed: bool = False
+    error: str | None = None
+    warning: str | None = None
 
 
 class EnvironmentFault(Exception):

@@ -69,6 +69,21 @@ def warnings(result: Result) -> Iterator[str]:
         yield f"the closing call gave no answer: {_unclosed(result)}; the fields hold what the best candidate says"
     if result.clamped:
         yield f"{result.clamped} rating(s) were off the scale and clamped to it"
+    raised, steps = _raised(result)
+    if len(raised) * 5 >= max(1, steps):
+        yield f"steps that raised an error: {_share(len(raised), steps)}; first: {one_line(raised[0], LONGEST)}"
+    yield from dict.fromkeys(one_line(text, LONGEST) for text in _of_steps(result, "warning"))
+
+
+def _of_steps(result: Result, what: str) -> list[str]:
+    """What an environment told of its runs beside what an actor is shown: each `error`, or each `warning`."""
+    records = (node.observation for node in result.tree)
+    return [str(record[what]) for record in records if isinstance(record, dict) and record.get(what) is not None]
+
+
+def _raised(result: Result) -> tuple[list[str], int]:
+    """The errors that steps came to, and how many steps there were."""
+    return _of_steps(result, "error"), sum(isinstance(node.observation, dict) for node in result.tree)
 
 
 def explain(result: Result) -> list[str]:
@@ -105,6 +120,9 @@ def _proposals(result: Result) -> Iterator[str]:
         yield f"Duplicate proposals: {_share(copies, proposed)}."
     if failed := [n for n in result.tree if n.status is FAILED]:
         yield f"Failed nodes: {len(failed)}; first error: {one_line(str(failed[0].reason), LONGEST)}."
+    raised, steps = _raised(result)
+    if raised:
+        yield f"Steps that raised an error: {_share(len(raised), steps)}; first: {one_line(raised[0], LONGEST)}."
     if result.unread:
         listed = ", ".join(f"{role}: {count}" for role, count in result.unread.items())
         yield f"Replies that could not be read: {listed}."
@@ -156,6 +174,9 @@ def _advice(result: Result) -> str:
         return "nothing; if it was dear, try a smaller width or branching."
     if result.ended is Ended.ERROR or result.failed * 3 >= max(1, result.spent.calls):
         return f"the failing calls ({_error(result)})."
+    raised, steps = _raised(result)
+    if len(raised) * 3 >= max(1, steps):
+        return f"what its steps raise ({one_line(raised[0], LONGEST)})."
     if unread("propose"):
         return "the proposals' format: many could not be read (look at the replies in the journal)."
     if unread("rate"):

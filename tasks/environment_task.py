@@ -126,7 +126,8 @@ class EnvironmentTask(Task[Any, Any]):
     def _stepped(self, seen: Any) -> Stepped:
         if not isinstance(seen, Observed):
             raise TypeError(f"{type(self.env).__name__}.step returned {seen!r}; it must return an Observed")
-        record = {"observation": seen.observation, "feedback": seen.feedback, "value": seen.value}
+        record: dict[str, Any] = {"observation": seen.observation, "feedback": seen.feedback, "value": seen.value}
+        record |= {name: told for name in ("error", "warning") if (told := getattr(seen, name)) is not None}
         return Stepped(
             seen.state,
             seen.key,

@@ -96,7 +96,7 @@ class Programming:
         if len(program) > MOST_PROGRAM:
             raise Illegal(f"a program of more than {MOST_PROGRAM} characters")
         result = self._runner.run(program, checks=state.tests, setup=state.setup, name=MODULE)
-        attempt = judged(program, state.tests, result)
+        attempt, gaps = judged(program, state.tests, result), result.isolation.gaps
         return Observed(
             state.after(attempt),
             observation=attempt.outcome,
@@ -106,6 +106,7 @@ class Programming:
             feedback=None if attempt.solved else attempt.outcome,
             value=attempt.rate,
             key=_key(program),
+            warning=f"programs were run with less than full protection: {gaps}" if gaps else None,
         )
 
     # To the reader, and to the disk

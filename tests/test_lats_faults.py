@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
 import pytest
 
 from engines import Engine, lm, response
-from thoughtree import LATS, MCTS, Illegal, repeatable
+from thoughtree import ABMCTS, DFS, LATS, MCTS, Beam, BestFirst, Illegal, repeatable
 from thoughtree.modules.memo import Memo
 from thoughtree.modules.tool_call import read_call
 from thoughtree.search import Ended, SearchStatus
@@ -188,24 +189,72 @@ def test_a_second_run_on_the_same_environment_is_the_first_again() -> None:
     assert [node.action for node in runs[0].tree] == [node.action for node in runs[1].tree]
 
 
-def test_the_search_reads_no_label_that_the_environment_holds() -> None:
-    """The world's own record of what is right raises if anybody looks; its reward alone is not a value."""
+class Secret(dict):  # type: ignore[type-arg]
+    """A record of what is right, which raises if anybody looks into it."""
 
-    class Secret(dict):  # type: ignore[type-arg]
-        def __getitem__(self, key: Any) -> Any:
-            raise AssertionError("somebody looked")
+    def __getitem__(self, key: Any) -> Any:
+        raise AssertionError("somebody looked")
 
-        def get(self, *args: Any) -> Any:
-            raise AssertionError("somebody looked")
+    get = items = keys = values = __iter__ = __contains__ = __len__ = __eq__ = __repr__ = __getitem__  # type: ignore[assignment]
 
-    class Labelled(World):
-        info = Secret(reward=1.0, label="good")
 
-        def step(self, state: tuple[str, ...], action: str) -> Observed:
-            return Observed((*state, action), reward=99.0, key=(*state, action))
+@dataclass(frozen=True, slots=True)
+class Told(Observed):
+    """What gym-like environments give beside the observation."""
 
-    found = solve(LATS(env=Labelled(), controller=MCTS(rollouts=2)), Engine(plays(lambda n: f"a{n}")), task="t")
-    assert {node.value for node in found.search.tree if node.id} == {0.2}  # the judge's
+    info: Any = None
+
+
+class Labelled:
+    """A pure environment that knows what is right, in itself, in its states and in what it gives. Nothing solves it."""
+
+    signature = "task -> program"
+
+    def __init__(self, label: str, info: Any) -> None:
+        self.label, self.info = label, info
+
+    def initial(self, inputs: dict[str, Any]) -> Any:
+        return (), self.info
+
+    def step(self, state: Any, action: str) -> Observed:
+        made = (*state[0], action)
+        return Told(
+            (made, self.info), f"did {action}", reward=0.25, failed=action != "go", feedback="no", info=self.info
+        )
+
+    def answer(self, state: Any) -> dict[str, Any]:
+        return {"program": state[0][-1]} if state[0] else {}
+
+
+CONTROLLERS: list[Any] = [
+    MCTS(rollouts=6),
+    MCTS(rollouts=6, selection="puct", returns="max", final="visits"),
+    MCTS(rollouts=6, returns="discounted", final="mean", widening=0.5),
+    MCTS(rollouts=6, lazy=True, simulate=True, max_depth=3),
+    ABMCTS(rollouts=6),
+    DFS(max_depth=2),
+    Beam(width=2, branching=2, max_depth=2),
+    BestFirst(expansions=4, branching=2),
+]
+
+
+@drivers
+@pytest.mark.parametrize("controller", CONTROLLERS, ids=str)
+def test_the_search_reads_no_label_that_the_environment_holds(controller: Any, driver: str) -> None:
+    """Whatever the label says, the same prompts and the same tree; and a label that raises is not touched at all."""
+
+    def run(label: str, info: Any) -> Any:
+        engine = Engine(plays(lambda n: f"a{n}" if n % 3 else "go"))
+        program = LATS(env=Labelled(label, info), controller=controller, concurrency=1)
+        found = solve(program, engine, driver, task="t").search
+        nodes = [(str(n.action), n.value, n.visits, n.total, n.reward, n.status) for n in found.tree]
+        return nodes, found.path, [call.inputs for call in engine.calls]
+
+    right = run("go", {"reward": 1.0, "label": "go", "is_correct": True})
+    assert run("a1", {"reward": -1.0, "label": "a1", "is_correct": False}) == right
+    assert run("", Secret(reward=1.0)) == right
+    assert {value for _, value, *_ in right[0][1:]} <= {0.2, None}  # the judge's; the reward alone is no value
+    assert len(right[0]) > 2
 
 
 # ---- 69: progress, and an end to patience

@@ -13,7 +13,7 @@ import thoughtree
 from engines import Engine, lm
 from sandboxes import needs_linux
 from thoughtree import LATS, MCTS, SearchStatus
-from thoughtree.tasks import Programming
+from thoughtree.tasks import Programming, Sandbox
 from thoughtree.tasks.hidden_tests import hidden_metric
 
 pytestmark = needs_linux
@@ -87,6 +87,17 @@ def test_a_sandbox_that_does_not_start_is_an_error_and_no_score(monkeypatch: pyt
     assert found.status is SearchStatus.FAILED
     assert "could not be started" in str(found.first_error)
     assert all(node.value is None for node in found.tree)
+
+
+def test_what_the_system_does_not_isolate_is_said_once_on_the_result() -> None:
+    without = frozenset({"namespaces", "filter"})
+    runner = Sandbox(cpu_seconds=20, wall_seconds=60, without=without)
+    found = solve(LATS(env=Programming(runner=runner)), Engine(writes(WRONG, RIGHT))).search
+    assert found.status is SearchStatus.SOLVED
+    (told,) = [text for text in found.warnings if "NOT isolated" in text]
+    assert told.startswith("programs were run with less than full protection: ")
+    assert "network NOT isolated: " in told
+    assert all("NOT isolated" not in str(node.observation["observation"]) for node in found.tree if node.observation)
 
 
 def test_it_is_loaded_whole_and_resumed(tmp_path: Path) -> None:

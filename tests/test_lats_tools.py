@@ -112,6 +112,34 @@ def test_a_tool_that_raises_is_an_observation_and_teaches() -> None:
     assert found.search.failed == 0
 
 
+def test_tools_that_raise_are_counted_and_told_of_first() -> None:
+    """A service that is down is no judgment on the attempt: whoever reads the result sees why it came to nothing."""
+
+    @repeatable
+    def ask(name: str) -> str:
+        raise ConnectionError("quota exceeded")
+
+    engine = Engine(script("ask('Rome')", "ask('Oslo')"))
+    found = solve(LATS(SIGNATURE, tools=[ask], controller=MCTS(rollouts=2), concurrency=1), engine).search
+    steps = [node for node in found.tree if node.observation]
+    told = f"{len(steps)} of {len(steps)} (100 %); first: Error: ConnectionError: quota exceeded"
+    assert f"steps that raised an error: {told}" in found.warnings
+    assert f"Steps that raised an error: {told}." in found.explain()
+    assert "Change first: what its steps raise (Error: ConnectionError: quota exceeded)." in found.explain()
+    assert {node.value for node in steps} == {0.5}  # the judge's, and no 0
+
+
+def test_one_raise_among_many_steps_is_no_warning() -> None:
+    library = Library()
+    actions = ["look_up('nowhere')", *(f"look_up('{name}')" for name in ("Rome", "Oslo", "Bonn", "Bern", "Riga"))]
+    engine = Engine(script(*actions, "submit(1)"))
+    controller = MCTS(rollouts=7, branching=1)
+    found = solve(LATS(SIGNATURE, tools=library.tools, controller=controller), engine).search
+    assert library.runs[0] == "nowhere"
+    assert not [text for text in found.warnings if "raised" in text]
+    assert "Steps that raised an error: 1 of 7 (14 %)" in found.explain()
+
+
 def test_a_fault_of_a_tool_is_an_error_and_no_observation() -> None:
     @repeatable
     def down() -> str:

@@ -62,10 +62,14 @@ class Isolation:
     def complete(self) -> bool:
         return not self.lacking
 
+    @property
+    def gaps(self) -> str:
+        """What is lacking, in words; "" if nothing is."""
+        return "; ".join(f"{what} NOT isolated: {why}" for what, why in self.lacking.items())
+
     def __str__(self) -> str:
         held = "; ".join(f"{what}: {how}" for what, how in self.held.items())
-        lacking = "; ".join(f"{what} NOT isolated: {why}" for what, why in self.lacking.items())
-        return "; ".join(part for part in (lacking, held) if part)
+        return "; ".join(part for part in (self.gaps, held) if part)
 
 
 @dataclass(frozen=True, slots=True)
