@@ -346,6 +346,12 @@ def test_mcts_with_all_its_knobs() -> None:
     assert made == MCTS(**given, patience=None, branching=3)
 
 
+@pytest.mark.parametrize("controller", ["mcts", "ab-mcts"])
+def test_no_rollout_is_a_search_that_failed_and_cost_nothing(controller: str) -> None:
+    told, code = in_json("4 9 10 13", "--controller", controller, "--rollouts", "0")
+    assert (code, told["status"], told["ended"], told["spent"]["calls"]) == (Exit.FAILED, "failed", "rollouts", 0)
+
+
 def test_mcts_names_the_knobs_that_it_has() -> None:
     message = complaint("4 6", "--controller", "mcts", "--width", "3")
     assert message.startswith("--width: MCTS has no such knob; it has --dedupe, --ties, --rollouts, --branching, ")

@@ -108,7 +108,7 @@ class ProgramOptions:
     select: Annotated[Literal["top", "sample"] | None, knob("beam: how states are kept.")] = None
     stop: Annotated[Literal["level", "first"] | None, knob("beam: when a goal ends the search.")] = None
     best: Annotated[Literal["deepest", "seen"] | None, knob("beam, best-first: what is given unsolved.")] = None
-    rollouts: Annotated[int | None, knob("mcts, ab-mcts: how often it goes down the tree.", metavar="N", min=1)] = None
+    rollouts: Annotated[int | None, knob("mcts, ab-mcts: how often it goes down the tree.", metavar="N", min=0)] = None
     exploration: Annotated[float | None, knob("mcts: the weight of what is little visited.", metavar="X")] = None
     selection: Annotated[Literal["uct", "puct"] | None, knob("mcts: without or with the proposer's priors.")] = None
     returns: Annotated[Literal["mean", "max", "discounted"] | None, knob("mcts: what is backed up.")] = None
