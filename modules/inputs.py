@@ -46,6 +46,8 @@ def configured(plan: Plan, given: Mapping[str, Any] | None) -> tuple[Plan, dict[
         raise TypeError(f"stop={runtime['stop']!r}: must be a thoughtree.search.Stop")
     if not isinstance(runtime.get("journal"), str | PathLike | None):  # an open one would not know whose it is
         raise TypeError(f"journal={runtime['journal']!r}: must be the path of a file or a folder")
+    if runtime.get("journal") == "":  # of a variable that is not set; Path("") is the current folder
+        raise ValueError("journal='': must be the path of a file or a folder; '.' is the current folder")
     if not isinstance(runtime.get("fsync", False), bool):
         raise TypeError(f"fsync={runtime['fsync']!r}: must be True or False")
     if runtime.get("fsync") and runtime.get("journal") is None:

@@ -166,7 +166,7 @@ def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
     found: Any = _ours().get(name)
     if found is None and not allowed:
         raise ValueError(
-            f"{path}: its task is {name}, whose import would run code; give task=..., or "
+            f"{path}: its task is {name!r}, whose import would run code; give task=..., or "
             "allow_task_import=True if you trust the file"
         )
     if found is None:
@@ -175,7 +175,7 @@ def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
             for part in attribute.split("."):
                 found = getattr(found, part)
         except (ImportError, AttributeError, ValueError) as error:  # ValueError: a NUL in the name
-            raise ValueError(f"{path}: its task {name} cannot be imported ({error}); give task=...") from error
+            raise ValueError(f"{path}: its task {name!r} cannot be imported ({error}); give task=...") from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ValueError(f"{path}: {name} is no task; give task=...")
     try:

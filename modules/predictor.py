@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import dspy
+import orjson
 
 from .calls.redaction import public, secrets_of
 
 # What reading a damaged file may raise.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 SAVED = ("demos", "fields", "lm", "signature", "traces", "train")  # by DSPy, of a predictor
+LONGEST = 100  # characters of a version
 ADDRESSES = ("api_base", "base_url", "model_list")  # of an LM, which DSPy leaves out of what it loads, and says so
 
 
@@ -35,6 +38,15 @@ def without_keys(state: dict[str, Any], lm: Any) -> dict[str, Any]:
     if lm is None or not isinstance(state.get("lm"), dict):
         return state
     return {**state, "lm": public(state["lm"], secrets_of(lm))}
+
+
+def check_versions(path: Path) -> None:
+    """ValueError for a saved program whose versions are none: DSPy logs what stands there, and a terminal obeys it."""
+    if path.suffix != ".json":
+        return
+    for name, told in orjson.loads(path.read_bytes())["metadata"]["dependency_versions"].items():
+        if not isinstance(told, str) or not told.isprintable() or len(told) > LONGEST:
+            raise ValueError(f"saved with {name} {str(told)[:LONGEST]!r}, which is no version")
 
 
 def check_state(name: str, predictor: Any, state: Any, *, trusted: bool = False) -> None:

@@ -16,7 +16,7 @@ from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
-from .predictor import DAMAGED, check_state, without_keys
+from .predictor import DAMAGED, check_state, check_versions, without_keys
 from .roles import ROLES
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class Program(dspy.Module):
     def load(self, path: str | Path, *args: Any, **options: Any) -> None:
         """As of any DSPy module. ValueError for a file that is damaged, or holds the state of another program."""
         try:
+            check_versions(Path(path))
             super().load(path, *args, **options)
         except DAMAGED as error:
             raise ValueError(f"{path}: cannot be loaded into this program ({type(error).__name__}: {error})") from error

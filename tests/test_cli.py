@@ -527,6 +527,24 @@ def test_failing_calls_in_json_are_a_failed_search():
     assert list(told["errors"].values()) == [1]
 
 
+def test_a_call_that_hangs_is_counted_in_json(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    over = threading.Event()
+
+    def silent(body):
+        over.wait(30)
+        return played(body)
+
+    with Served(silent).running() as server:
+        try:
+            model = ["--model", "openai/gpt-4o-mini", "--api-base", server.base]
+            found = solve("4 6", *model, "--budget-seconds", "0.5", "--json")
+        finally:
+            over.set()
+    told = json.loads(found.stdout)
+    assert (told["ended"], told["spent"]["calls"], told["unfinished"]) == ("seconds", 0, 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -14,7 +14,7 @@ import dspy
 import pytest
 
 import thoughtree
-from hostile import PROGRAMS, SMALL, Case, Room, search
+from hostile import PROGRAMS, SMALL, Case, Room, obeyed, search
 from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Evaluate, Game24, SearchResult, TreeOfThoughts
 from thoughtree.modules.lessons import Lessons
 from thoughtree.optimize.log import LogError
@@ -244,6 +244,32 @@ def test_no_file_makes_load_import_anything(task: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="whose import would run code"):
         thoughtree.load(path)
     assert {name for name in set(sys.modules) - before if not name.startswith("thoughtree.tasks.")} == set()
+
+
+@pytest.mark.parametrize("version", ["3\x1b[2J", "3\x1b]0;title\x07", "\u202e11.3", "3\n4", "3" * 101, ["3"]])
+def test_no_version_in_a_file_is_obeyed_by_a_terminal(version: Any, tmp_path: Path) -> None:
+    """DSPy logs it where it is not the one that is installed."""
+    path = tmp_path / "file.json"
+    program = TreeOfThoughts("question -> answer")
+    program.save(path)
+    state = json.loads(path.read_text())
+    state["metadata"]["dependency_versions"]["python"] = version
+    path.write_text(json.dumps(state))
+    with pytest.raises(ValueError, match="which is no version") as raised:
+        program.load(path)
+    assert (obeyed(str(raised.value)), "\n" in str(raised.value), len(str(raised.value)) < 500) == ([], False, True)
+
+
+def test_a_task_that_a_file_names_is_obeyed_by_no_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    TreeOfThoughts("question -> answer").save(path)
+    state = json.loads(path.read_text())
+    state["settings"]["task"] = "\x1b[2J\u202etask\0"
+    path.write_text(json.dumps(state))
+    for allowed in (False, True):
+        with pytest.raises(ValueError, match="its task") as raised:
+            thoughtree.load(path, allow_task_import=allowed)
+        assert obeyed(str(raised.value)) == []
 
 
 # ---- results

@@ -439,6 +439,15 @@ def test_an_open_journal_is_refused(tmp_path):
         call(solver(), engine(), numbers=PUZZLE, config={"journal": Journal(tmp_path / "run.jsonl", {})})
 
 
+def test_an_empty_path_is_refused(tmp_path, monkeypatch):
+    """It is a variable that was not set, and no wish for a file in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    model = engine()
+    with pytest.raises(ValueError, match="journal='': must be the path of a file or a folder"):
+        call(solver(), model, numbers=PUZZLE, config={"journal": ""})
+    assert (list(tmp_path.iterdir()), model.count()) == ([], 0)
+
+
 def test_a_journal_is_of_one_call_and_never_on_the_module(tmp_path):
     program, path = solver(), tmp_path / "run.jsonl"
     state, before = str(program.dump_state()), set(vars(program))

@@ -150,7 +150,7 @@ def test_game24_loads_with_its_target(tmp_path):
 
 def test_a_task_of_the_users_own_is_imported_only_on_consent(tmp_path):
     path = saved(TreeOfThoughts(task=Countdown(start=9)), tmp_path)
-    with pytest.raises(ValueError, match=r"Countdown, whose import would run code; give task="):
+    with pytest.raises(ValueError, match=r"Countdown', whose import would run code; give task="):
         thoughtree.load(path)
     assert thoughtree.load(path, task=Countdown(start=9)).task.start == 9
     assert thoughtree.load(path, allow_task_import=True).task.start == 9
