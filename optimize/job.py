@@ -18,7 +18,7 @@ from .fields import keys_of
 from .finale import Finale
 from .ledger import Ledger
 from .race import Race, Results
-from .space import Space, settled
+from .space import Space
 from .trying import Cost, Trier
 from .tuning import Tuning
 from .worker import Worker
@@ -73,6 +73,7 @@ class Job:
         if storage is None and folder is not None:
             storage, name = folder / STUDY, name or "tuning"
         study = studies.opened(name, storage, two=self._two, seed=tuner.seed, sampler=tuner.sampler, told=self._told())
+        studies.name_objectives(study, ["score", str(tuner.cost)] if self._two else ["score"])
         recording = None
         if tuner.share:
             recording = Recording.at(None if folder is None else folder / REPLIES)
@@ -140,7 +141,7 @@ class Job:
                 found[number].results = results
         winner = tuning.winner_of(verdict)
         values = found[winner].values if winner in found else self.space.defaults()
-        made = settled(self.student, values) if winner in found else deepcopy(self.student)
+        made = self.space.settle(self.student, values) if winner in found else deepcopy(self.student)
         recording = trier.recording
         hits, paid = 0, trier.paid_calls
         if recording is not None:
@@ -181,7 +182,7 @@ class Job:
                     "score": round(100 * point.score, 2),
                     "cost": point.cost,
                     "values": setting.values,
-                    "program": settled(self.student, setting.values),
+                    "program": self.space.settle(self.student, setting.values),
                 }
             )
         return found
