@@ -12,8 +12,10 @@ from .task import Task
 if TYPE_CHECKING:
     from .blocksworld import Blocksworld, BlocksworldState
     from .blocksworld_environment import BlocksworldEnvironment, LiveBlocksworld
+    from .blocksworld_examples import BLOCKSWORLD_EXAMPLES
     from .blocksworld_move import BlockMove
     from .crosswords import Crosswords, CrosswordsState
+    from .crosswords_examples import CROSSWORDS_EXAMPLES
     from .crosswords_fill import Fill
     from .hidden_tests import hidden_metric, passes
     from .programming import Programming
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
 # Loaded when they are asked for: most programs have one task.
 _FILES = {
+    "BLOCKSWORLD_EXAMPLES": "blocksworld_examples",
     "BlockMove": "blocksworld_move",
     "Blocksworld": "blocksworld",
     "BlocksworldEnvironment": "blocksworld_environment",
     "BlocksworldState": "blocksworld",
+    "CROSSWORDS_EXAMPLES": "crosswords_examples",
     "Crosswords": "crosswords",
     "CrosswordsState": "crosswords",
     "Fill": "crosswords_fill",
@@ -39,6 +43,8 @@ _FILES = {
 }
 
 __all__ = [
+    "BLOCKSWORLD_EXAMPLES",
+    "CROSSWORDS_EXAMPLES",
     "PROGRAMMING_EXAMPLES",
     "BlockMove",
     "Blocksworld",

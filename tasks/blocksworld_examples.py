@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-EXAMPLES: Final[tuple[dict[str, str], ...]] = (
+BLOCKSWORLD_EXAMPLES: Final[tuple[dict[str, str], ...]] = (
     {
         "initial": "ontable(amber), ontable(coral), on(jade,coral), clear(amber), clear(jade), handempty",
         "goal": "on(amber,jade)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-EXAMPLES: Final[tuple[dict[str, dict[str, str]], ...]] = (
+CROSSWORDS_EXAMPLES: Final[tuple[dict[str, dict[str, str]], ...]] = (
     {
         "clues": {
             "h1": "Salt water, such as pickles lie in",

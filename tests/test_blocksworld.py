@@ -21,7 +21,7 @@ from thoughtree.tasks import (
     Task,
     stepping,
 )
-from thoughtree.tasks.blocksworld_examples import EXAMPLES
+from thoughtree.tasks.blocksworld_examples import BLOCKSWORLD_EXAMPLES
 from thoughtree.tasks.blocksworld_facts import completed, fact, moved, parts, violated
 from thoughtree.tasks.blocksworld_move import legal
 from thoughtree.tasks.blocksworld_text import in_pddl, in_words, read_facts
@@ -430,7 +430,7 @@ def test_tasks_and_states_are_values_and_states_come_back_from_json():
     assert isinstance(task, Task)
 
 
-@pytest.mark.parametrize(("example", "length"), list(zip(EXAMPLES, (2, 4, 6), strict=True)))
+@pytest.mark.parametrize(("example", "length"), list(zip(BLOCKSWORLD_EXAMPLES, (2, 4, 6), strict=True)))
 def test_examples_are_solved_in_as_many_steps_as_they_say(example, length):
     task = WORLD.for_inputs(example)
 
@@ -518,7 +518,7 @@ def test_a_live_world_goes_back_to_its_snapshots():
     assert live.state == start()
     assert [live.step("pick up jade").state] == seen
     assert live.steps == 2
-    assert live.reset(EXAMPLES[0]) == WORLD.render(start(EXAMPLES[0]))
+    assert live.reset(BLOCKSWORLD_EXAMPLES[0]) == WORLD.render(start(BLOCKSWORLD_EXAMPLES[0]))
 
 
 def test_parts_of_a_fact():

@@ -23,11 +23,11 @@ from thoughtree.modules.about import build
 from thoughtree.offline import NOTICE, offline_lm, plays
 from thoughtree.offline_blocks import predicted
 from thoughtree.problem import _controller
+from thoughtree.tasks import BLOCKSWORLD_EXAMPLES as BLOCKS
+from thoughtree.tasks import CROSSWORDS_EXAMPLES as CROSSWORDS
 from thoughtree.tasks import Crosswords, Programming
-from thoughtree.tasks.blocksworld_examples import EXAMPLES as BLOCKS
 from thoughtree.tasks.blocksworld_move import BlockMove, after, legal
 from thoughtree.tasks.blocksworld_text import read_initial
-from thoughtree.tasks.crosswords_examples import EXAMPLES as CROSSWORDS
 from thoughtree.typed_input import inputs_of
 
 SWAP = ("on(red,blue), ontable(blue)", "--task", "blocksworld", "--input", "goal=on(blue,red)")

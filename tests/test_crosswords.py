@@ -30,10 +30,10 @@ from thoughtree.search import (
 )
 from thoughtree.tasks import Crosswords, CrosswordsState, Fill, stepping
 from thoughtree.tasks.crosswords_board import EMPTY, SLOTS, Score, read_board, rows, score, word, words, written
-from thoughtree.tasks.crosswords_examples import EXAMPLES, SOLUTIONS
+from thoughtree.tasks.crosswords_examples import CROSSWORDS_EXAMPLES, SOLUTIONS
 from thoughtree.tasks.crosswords_fill import confidence, ranked
 
-PUZZLE = EXAMPLES[0]
+PUZZLE = CROSSWORDS_EXAMPLES[0]
 GAME = Crosswords().for_inputs(PUZZLE)
 ACROSS = ["brine", "rival", "avoid", "nerve", "dryer"]
 DOWN = ["brand", "river", "ivory", "naive", "elder"]
@@ -62,7 +62,7 @@ def test_a_board_is_its_rows_and_its_columns() -> None:
     assert written(EMPTY, "v2", "RIVER") == "_R____I____V____E____R___"
 
 
-@pytest.mark.parametrize(("example", "solution"), list(zip(EXAMPLES, SOLUTIONS, strict=True)))
+@pytest.mark.parametrize(("example", "solution"), list(zip(CROSSWORDS_EXAMPLES, SOLUTIONS, strict=True)))
 def test_the_examples_are_crosswords(example: dict[str, Any], solution: str) -> None:
     assert list(example["clues"]) == list(SLOTS)
     assert len(set(words(solution))) == 10
