@@ -14,7 +14,7 @@ from . import confirm, trials
 from .confirm import STUDENT, Rule, Verdict
 from .ledger import FINAL
 from .race import Result, Results
-from .space import Space, settled
+from .space import Space
 from .trials import Setting
 from .trying import Spent, Tried, Trier, with_shared_calls
 
@@ -48,7 +48,8 @@ class Finale:
         few = self.rule.few(results, self.order, FEW)
         default = self._default(found)
         running = {
-            number: with_shared_calls(settled(self.student, found[number].values), trier.recording) for number in few
+            number: with_shared_calls(self.space.settle(self.student, found[number].values), trier.recording)
+            for number in few
         }
         running[default] = with_shared_calls(self.student, trier.recording)
         results.setdefault(default, Results())

@@ -14,6 +14,7 @@ from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from .dimensions import Dimension, label
 from .knob_ranges import dimensions_of, replanned
+from .prompt_sets import PROMPTS, Prompts
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -26,12 +27,14 @@ Values = dict[str, Any]
 class Space:
     """Dimensions in order: what one hangs on comes before it.
 
-    known: every name that a user may narrow or add. usual: those that are tuned if nobody says anything.
+    known: every name that a user may narrow or add. usual: those that are tuned if nobody says anything. prompts: the
+    candidates behind the dimension of that name; None: there are none.
     """
 
     dimensions: tuple[Dimension, ...]
     known: Mapping[str, Dimension]
     usual: frozenset[str]
+    prompts: Prompts | None = None
 
     def __iter__(self) -> Iterator[Dimension]:
         return iter(self.dimensions)
@@ -61,7 +64,7 @@ class Space:
                 listed = ", ".join(map(repr, values))
                 raise ValueError(f"space[{name!r}] counts only with {other} of {listed}; add {other!r} to the space")
         kept = [d for n, d in every.items() if n in changed or (n in self.usual and not _idle(d, every, changed))]
-        return Space(tuple(kept), self.known, self.usual)
+        return Space(tuple(kept), self.known, self.usual, self.prompts)
 
     def active(self, values: Mapping[str, Any]) -> Values:
         """Those of `values` that count, in order; a dimension that is missing has its default."""
@@ -98,26 +101,40 @@ class Space:
             for name, value in dimension.params(values[dimension.name]).items()
         }
 
+    def settle(self, program: dspy.Module, values: Mapping[str, Any]) -> dspy.Module:
+        """A copy of `program` with these values, prompts included. ValueError where they do not go together."""
+        own = dict(values)
+        chosen = own.pop(PROMPTS, None)
+        if chosen is None or self.prompts is None:
+            return settled(program, own)
+        told: dspy.Module = deepcopy(program)
+        self.prompts.put(told, chosen)
+        return settled(told, own)
+
     def distributions(self) -> dict[str, BaseDistribution]:
         """Of all parameters that a trial may have."""
         return {name: d for dimension in self.dimensions for name, d in dimension.distributions().items()}
 
 
-def space_of(program: dspy.Module, given: Mapping[str, Any] | None = None) -> Space:
+def space_of(program: dspy.Module, given: Mapping[str, Any] | None = None, prompts: Prompts | None = None) -> Space:
     """The space of a program, and of every search program inside it (`solve.controller.width`).
 
-    given: what a user says of some names. Raises ValueError where there is no search program.
+    given: what a user says of some names. prompts: candidates, which become one more dimension, the first of all.
+    Raises ValueError where there is no search program.
     """
     found = dict(programs_in(program))
     if not found:
         kind = type(program).__name__
         raise ValueError(f"{kind}: there is no TreeOfThoughts, LATS or RAP in it, and so nothing to tune")
     every = [pair for path, inner in found.items() for pair in dimensions_of(inner, path)]
+    if prompts is not None:
+        every.insert(0, (Dimension(name=PROMPTS, default=prompts.ids[0], choices=prompts.ids), True))
     known = {dimension.name: dimension for dimension, _ in every}
     usual = frozenset(dimension.name for dimension, usual in every if usual)
-    space = Space((), known, usual).narrowed(given)
+    space = Space((), known, usual, prompts).narrowed(given)
     for name in given or ():
-        _try(found, space, space[name])
+        if name != PROMPTS:
+            _try(found, space, space[name])
     return space
 
 

@@ -16,6 +16,7 @@ from .confirm import Rule
 from .finale import FEW
 from .front import Point, picked
 from .job import Job
+from .prompt_sets import Prompts
 from .race import Pick
 from .scoring import Scorer
 from .space import programs_in, space_of
@@ -43,6 +44,8 @@ class SearchTuner(Teleprompter):
     log_dir: a folder for the study, the replies, and the report; a study that was killed goes on there. storage, study:
     where else the study is kept (a path, a database, grpc://host:port), and its name: processes that give the same
     share it. share: whether LM calls are shared between settings. sampler: any of Optuna's (None: TPE).
+    prompts: programs made from the student with other prompts, or one with `candidate_programs`, as MIPROv2, COPRO and
+    BetterTogether leave them: which prompts are used is then one more knob.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class SearchTuner(Teleprompter):
         study: str | None = None,
         share: bool = True,
         sampler: Any = None,
+        prompts: Any = None,
     ) -> None:
         super().__init__()
         self.scorer = Scorer(metric)
@@ -86,6 +90,7 @@ class SearchTuner(Teleprompter):
         self.cost: Cost | None = cost
         self.log_dir = None if log_dir is None else Path(log_dir)
         self.storage, self.study, self.share, self.sampler = storage, study, share, sampler
+        self.prompts = prompts
 
     def compile(
         self,
@@ -154,7 +159,8 @@ class SearchTuner(Teleprompter):
         rule = Rule(pick, tolerance, self.cost_limit)
         picked({0: Point(0.0, 0.0)}, pick, tolerance)  # refuses a wrong pick before anything is paid
         examples, order, fresh = split(trainset, valset, self.seed)
-        return Job(self, student, space_of(student, space), examples, order, fresh, rule)
+        prompts = None if self.prompts is None else Prompts.of(student, self.prompts)
+        return Job(self, student, space_of(student, space, prompts), examples, order, fresh, rule)
 
 
 def _count(name: str, value: Any) -> int:

@@ -16,7 +16,7 @@ from .extra import needs
 from .intervals import binary
 from .neighbours import neighbours
 from .race import Race, Results, rungs
-from .space import Space, settled
+from .space import Space
 from .trials import Setting, key_of
 from .trying import Hopeless, Spent, Tried, Trier, with_shared_calls
 
@@ -157,7 +157,7 @@ class Worker:
     def _race(self, trial: Trial, values: dict[str, Any]) -> None:
         setting = Setting(trial.number, values)
         try:
-            program = with_shared_calls(settled(self.student, values), self.trier.recording)
+            program = with_shared_calls(self.space.settle(self.student, values), self.trier.recording)
         except (ValueError, TypeError) as error:
             setting.error = str(error)
             trial.set_user_attr("error", setting.error)

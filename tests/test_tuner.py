@@ -13,9 +13,11 @@ import pytest
 from rankings import examples, model, program
 from thoughtree import Beam, Budget, load
 from thoughtree.optimize.metrics import solved
+from thoughtree.optimize.prompt_sets import Prompts
 from thoughtree.optimize.split import split
 from thoughtree.optimize.studies import StudyError
 from thoughtree.optimize.tuner import SearchTuner
+from thoughtree.rules import AsyncRules, Rules
 
 # Half of the examples need the third place, half the first. A beam of width 1 or 2 solves half at 2 or 3 calls, one of
 # width 3 or more all at 4 or more: one call for the root, and one for each state that is kept.
@@ -142,6 +144,65 @@ def test_what_it_can_take_is_said_before():
     tuner = SearchTuner(solved, trials=8)
     assert tuner.estimate(program(width=8), SET) == {"calls": float((8 * 36 + 4 * 24) * 9), "dollars": None}
     assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0
+
+
+# ---- prompts
+
+
+class Attentive(Rules):
+    """Proposes the right place first, if its instructions ask it to look at the need."""
+
+    def complete(self, request: Any) -> Any:
+        looks = "Look at the need" in str(request.system)
+
+        def propose(inputs: dict[str, str], n: int | None) -> list[str]:
+            need = inputs["need"].partition("#")[0]
+            return [need if looks and inputs["search_state"] == "nothing" else "1"]
+
+        return Rules(propose=propose).complete(request)
+
+
+def attentive() -> dspy.LM:
+    rules = Attentive()
+    return dspy.LM("stub/attentive", engine=rules, async_engine=AsyncRules(rules), cache=False)
+
+
+def asked(text: str) -> Any:
+    made = program()
+    made.propose.predict.signature = made.propose.predict.signature.with_instructions(text)
+    return made
+
+
+def test_prompts_and_knobs_are_tuned_together():
+    """The default prompt solves the half that needs the first place; of the others one asks to look at the need."""
+    others = [asked("Be brief."), asked("Look at the need. Be brief.")]
+    made = tuned(lm=attentive(), prompts=others, pick="cheapest")
+    assert made.propose.predict.signature.instructions == "Look at the need. Be brief."
+    assert made.detailed_results.verdict.tuned.score == 1.0
+    assert made.controller.width == 1
+    ids = {setting.values["prompts"] for setting in made.detailed_results.settings.values()}
+    assert len(ids) == 3
+
+
+def test_prompts_come_from_an_optimizers_candidates_and_count_once():
+    compiled = program()
+    compiled.candidate_programs = [{"program": asked("One."), "score": 1.0}, {"program": asked("One."), "score": 0.0}]
+    prompts = Prompts.of(program(), compiled)
+    assert len(prompts.ids) == 2
+    assert Prompts.of(program(), compiled).ids == prompts.ids  # the same in every process
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("Be brief.", "give programs with other prompts, in a list"),
+        (["Be brief."], r"prompts\[0\]='Be brief.': must be a program"),
+        ([dspy.Predict("q -> a")], r"prompts\[0\]: has predictors \['self'\], and the program \['propose.predict'\]"),
+    ],
+)
+def test_what_are_no_prompts(given: Any, message: str):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Prompts.of(program(), given)
 
 
 # ---- what goes wrong
