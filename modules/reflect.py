@@ -19,6 +19,11 @@ from .trajectory import alike_by, feedback_text, trajectory
 
 LEAST_WORDS = 3  # outside of code
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ANNOUNCED = re.compile(
+    r"^\W*(?:(?:so|thus|hence|therefore)\b\W*)?(?:(?:the|my)\s+)?(?:(?:final|correct|right)\s+)?"
+    r"(?:answer|result|solution|output)\s*(?:\bis\b|=|:)",
+    re.IGNORECASE,
+)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -50,7 +55,8 @@ class Reflect(dspy.Module):
 
 def _is_bare(said: str, lesson: str, tried: Sequence[str]) -> bool:
     """Is it an answer, and nothing about one?"""
-    if len(_WORD.findall(_FENCED.sub("", said))) < LEAST_WORDS:
+    told = _ANNOUNCED.sub("", _FENCED.sub("", said))  # "The answer is 925." is as bare as 925
+    if len(_WORD.findall(told)) < LEAST_WORDS:
         return True
     return alike_by(lesson) in map(alike_by, tried) or _is_program(lesson)
 

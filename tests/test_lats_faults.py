@@ -290,6 +290,9 @@ def test_a_budget_of_calls_is_never_passed(driver: str) -> None:
     [
         "925",
         "The answer.",
+        "The answer is 925.",
+        "**Final answer:** 42 apples",
+        "So the correct result = Paris",
         "```python\ndef add(a, b):\n    return a + b\n```",
         "def add(first, second):\n    return first + second",
         "look_up(name='the town of Rome')",
@@ -308,6 +311,8 @@ def test_a_bare_answer_is_no_lesson(lesson: str) -> None:
     "lesson",
     [
         "Check the empty list first.",
+        "The answer must be an integer.",
+        "The answer is 24, as the last step adds and must multiply.",
         "Use a loop:\n```python\nfor x in xs: pass\n```\nand return what it found",
         "mind 0",
     ],
