@@ -45,6 +45,13 @@ def measure(data: Path) -> Report:
         at, reach = f"{got.calls:.2f} calls", (beaten.solved + 1) / len(SEEDS)
         told = f"calibrated, at most {ceiling} calls: solved, against {beaten.solved / len(SEEDS):.2f}"
         rows.append(at_least(told, round(got.solved / len(SEEDS), 2), round(reach, 2), f"of {n}", at))
+    blind = _calibrated(_others(data, puzzles), Blind())
+    for ceiling in (COMPARED[1], COMPARED[-1]):
+        got = solve_all(puzzles, blind.apply(program(ceiling)))
+        false += got.false
+        told = f"by what searches found alone, at most {ceiling} calls: solved, against"
+        told += f" {_at(paper, got.calls).solved / len(SEEDS):.2f}"
+        rows.append(beside(told, got.solved / len(SEEDS), f"of {n}", f"{got.calls:.2f} calls"))
     rows.append(exactly("claims that the independent checker refuses", false, 0))
     for (words, ceiling), got in paper.items():
         at = f"{got.calls:.2f} calls"
@@ -62,9 +69,16 @@ def measure(data: Path) -> Report:
     return Report("calibration", "what each verdict is worth, measured, against the paper's numbers", rows, notes)
 
 
-def program(ceiling: int = 100, prune_below: float | None = 0.0) -> TreeOfThoughts:
+class Blind(Game24):
+    """Without the truth: a state is known to be good or dead only by what a search found below it."""
+
+    def solvable(self, state: Any) -> None:
+        return None
+
+
+def program(ceiling: int = 100, prune_below: float | None = 0.0, task: Game24 | None = None) -> TreeOfThoughts:
     controller = BestFirst(branching=None, keep=None, prune_below=prune_below, expansions=100)
-    return TreeOfThoughts(task=Game24(), controller=controller, rate="siblings", concurrency=1, budget=ceiling)
+    return TreeOfThoughts(task=task or Game24(), controller=controller, rate="siblings", concurrency=1, budget=ceiling)
 
 
 def solve_all(puzzles: Sequence[Puzzle], solve: Any) -> Outcomes:
@@ -104,10 +118,10 @@ def _others(data: Path, measured: Sequence[Puzzle]) -> list[Puzzle]:
     return Random(0).sample([puzzle for puzzle in found if puzzle.numbers not in taken], FIT_ON)
 
 
-def _calibrated(puzzles: Sequence[Puzzle]) -> Calibration:
+def _calibrated(puzzles: Sequence[Puzzle], task: Game24 | None = None) -> Calibration:
     examples = [dspy.Example(numbers=puzzle.text).with_inputs("numbers") for puzzle in puzzles]
     with dspy.context(lm=model(SEEDS[0])):
-        return calibrate_rater(program(), examples, num_threads=1)
+        return calibrate_rater(program(task=task), examples, num_threads=1)
 
 
 def _at(found: Mapping[Any, Outcomes], calls: float) -> Outcomes:

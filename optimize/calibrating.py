@@ -9,7 +9,7 @@ import dspy
 
 from ..modules.rate import Rate as Rater
 from .calibration import Calibration, reliability, search_in
-from .calibration_advice import areas_by_depth, by_search, on_cheaper, on_no_rater, on_samples
+from .calibration_advice import areas_by_depth, by_search, on_cheaper, on_labels, on_no_rater, on_samples
 from .calibration_auc import auc_of
 from .calibration_fit import LEAST, LOST, fit_worth
 from .calibration_readings import Reading, on_scale, readings_of
@@ -41,7 +41,8 @@ def calibrate_rater(
 
     A node is good if the task's own truth says that it can be solved (`task.solvable`); where there is none, if a
     solution was found below it, and bad if all that can follow was searched without one. A node of which neither is
-    known, such as one that was pruned, is left out and counted: it is no negative. The examples should not be those
+    known, such as one that was pruned, is left out and counted: it is no negative. Without that truth, more good nodes
+    than bad ones are known, and the report says so. The examples should not be those
     that the calibrated program is then measured on.
 
     metric, metric_threshold: what accepts an answer (None: `thoughtree.solved`), as in BootstrapSearch. cheaper: an LM
@@ -111,7 +112,12 @@ def measured(
         except ValueError as error:
             why = str(error)
     areas = areas_by_depth(first)
-    advice = [*on_no_rater(areas, _share_of_calls(searches)), *on_samples(readings, program.plan.samples)]
+    code = any(one.tells for one in searches)
+    advice = [
+        *on_labels(first, code),
+        *on_no_rater(areas, _share_of_calls(searches)),
+        *on_samples(readings, program.plan.samples),
+    ]
     if cheaper is not None:
         advice += on_cheaper(searches, readings, cheaper, most=most, threads=threads)
     area, within = auc_of(by_search(first, lambda r: r.value))

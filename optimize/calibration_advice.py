@@ -20,6 +20,7 @@ from .intervals import Interval
 from .seen import Seen
 from .workers import in_threads
 
+FEW = 0.5  # labelled nodes, of all that were rated, before the labels may mislead
 TOLERANCE = 0.02  # of the area under the curve: as well as
 COIN = 0.05  # how far from 0.5 a rater may be, and still be of no use
 
@@ -50,6 +51,19 @@ def on_no_rater(areas: dict[int, tuple[float | None, Interval | None]], share: f
         yield f"At depth {_listed(unclear)} these examples cannot tell the rater from a coin: give more of them."
     if areas and not useless and not unclear and all(within is not None for _, within in areas.values()):
         yield f"The rater is worth asking: it beats a coin at every depth that was measured ({spared})."
+
+
+def on_labels(readings: Sequence[Reading], code: bool) -> Iterator[str]:
+    """code: whether code knew the truth of every node. Else a search that ends at its first solution has a bias: the
+    nodes on its path are known to be good, and of those that it left alone, most of which are bad, nothing is known.
+    """
+    unknown = sum(reading.truth is None for reading in readings)
+    if not code and unknown > (1 - FEW) * len(readings):
+        yield (
+            f"{unknown} of {len(readings)} rated nodes have no label, as code cannot tell what can be solved. Searches "
+            "that end at a solution label good nodes rather than bad ones: trust the order of the verdicts more than "
+            "what they are worth, which is too much."
+        )
 
 
 def on_samples(readings: Sequence[Reading], samples: int) -> Iterator[str]:

@@ -14,6 +14,8 @@ from puzzle24 import PUZZLE, engine, script
 from thoughtree import DFS, Beam, BestFirst, Game24, Illegal, Task, TreeOfThoughts
 from thoughtree.modules.worth import Curve, Worth
 from thoughtree.optimize import calibrate_rater
+from thoughtree.optimize.calibration_advice import on_labels
+from thoughtree.optimize.calibration_readings import Reading
 from thoughtree.testing import RuleLM
 
 
@@ -105,6 +107,16 @@ def test_what_was_pruned_is_no_negative():
     assert report.worth is None
     with pytest.raises(ValueError, match="all 1 labelled nodes cannot be solved"):
         report.apply(walker())
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "said"), [([True], False, True), ([True], True, False), ([True, False], False, False)]
+)
+def test_few_labels_are_said_to_be_biased_where_code_does_not_know_better(labels, code, said):
+    readings = [Reading(0, i, 1, 1.0, "maybe", truth) for i, truth in enumerate([*labels, None, None])]
+    found = list(on_labels(readings, code))
+    assert len(found) == said
+    assert not said or found[0].startswith("2 of 3 rated nodes have no label, as code cannot tell")
 
 
 def test_nothing_that_is_labelled_is_an_error_that_says_what_to_do():
