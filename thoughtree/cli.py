@@ -12,9 +12,11 @@ import typer
 from rich.text import Text
 
 from . import __version__
+from .cli_calibrate import calibrated
+from .cli_compare import compared
 from .cli_eval import evaluated
 from .cli_tune import tuned
-from .data_options import EvalOptions, TuneOptions
+from .data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
 from .declaring import command
 from .exits import Exit, exit_of, listed
 from .guarded import guarded
@@ -82,7 +84,19 @@ def tune(options: TuneOptions) -> None:
     raise typer.Exit(guarded(lambda: tuned(options)))
 
 
+def compare(options: CompareOptions) -> None:
+    """Measure a search against answers without one that spend as much, and say whether the tree pays."""
+    raise typer.Exit(guarded(lambda: compared(options)))
+
+
+def calibrate(options: CalibrateOptions) -> None:
+    """Measure a rater against what became of the nodes that it rated, and fit what its ratings are worth."""
+    raise typer.Exit(guarded(lambda: calibrated(options)))
+
+
 app.command("eval", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(evaluate, EvalOptions))
+app.command("compare", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(compare, CompareOptions))
+app.command("calibrate", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(calibrate, CalibrateOptions))
 app.command("tune", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(tune, TuneOptions))
 
 

@@ -35,7 +35,7 @@ def evaluated(options: EvalOptions) -> Exit:
         return Exit.USAGE
     except EvaluationStopped as stopped:
         say(str(stopped))
-        result, code = stopped.result, _why(stopped.result)
+        result, code = stopped.result, why(stopped.result)
     except EvaluationInterrupted as interrupt:
         goes_on = "" if options.resume is None else "; the same command goes on from there"
         say(f"{interrupt}{goes_on}")
@@ -63,7 +63,7 @@ def _run(options: EvalOptions, subject: Subject) -> EvaluationResult:
     return result
 
 
-def _why(result: EvaluationResult) -> Exit:
+def why(result: EvaluationResult) -> Exit:
     """Whether a run was stopped by a metric that is wrong, or by what the program calls."""
     return Exit.USAGE if all(outcome.at == "metric" for outcome in result.errors) else Exit.MODEL
 

@@ -19,6 +19,7 @@ from .output import say, show, write
 from .page import heading, paragraph, table, write_page
 from .problem import said
 from .processes import at_once
+from .saving import as_json_file, can_be_saved
 from .search import Budget
 from .search.visible import visible
 from .space_option import space_said
@@ -38,8 +39,7 @@ def tuned(options: TuneOptions) -> Exit:
 
     _check(options)
     subject = subject_of(options, options.valset)
-    if options.save is not None:
-        _check_that_it_saves(subject)
+    can_be_saved(subject.program, options.save)
     if options.estimate:
         return _estimated(options, subject)
     try:
@@ -114,20 +114,11 @@ def _check(options: TuneOptions) -> None:
     """What can be wrong of the options is said before anything is read or paid."""
     from .optimize.files import check
 
-    for name in ("html", "save"):
-        check(getattr(options, name), f"--{name}")
-    if options.save is not None and options.save.suffix != ".json":
-        raise Mistake(f"--save {options.save}: a program is saved as JSON; give a name that ends in .json")
+    check(options.html, "--html")
+    as_json_file(options.save)
     if options.race_only and (options.workers or 1) > 1:
         raise Mistake(f"--race-only, --workers {options.workers}: start a command for each process, or leave one out")
     space_said(options.space or [])
-
-
-def _check_that_it_saves(subject: Subject) -> None:
-    try:
-        subject.program.dump_state()
-    except (TypeError, ValueError) as error:
-        raise Mistake(f"--save: this program cannot be saved: {error}") from error
 
 
 def _folder(options: TuneOptions) -> Path:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from .declaring import DATA, OUTPUT, STUDY, option
+from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, option
 from .program_options import ProgramOptions
 
 
@@ -146,3 +146,47 @@ class TuneOptions(DataOptions):
     plots: Annotated[
         Path | None, option(OUTPUT, "Front, history and importances, as pages of their own.", metavar="FOLDER")
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(DataOptions):
+    """What `thoughtree compare` was asked for."""
+
+    other: Annotated[
+        list[str] | None,
+        option(
+            PROBLEM,
+            "A further program on the same data: MODULE:NAME, or a file that `save` or `tune` wrote. Repeatable.",
+            metavar="PROGRAM",
+        ),
+    ] = None
+    match: Annotated[
+        Literal["calls", "tokens", "dollars"] | None,
+        option(DATA, "In what the baselines spend as much as the program. Default: calls."),
+    ] = None
+    baselines: Annotated[
+        str | None,
+        option(
+            DATA,
+            "Only these: direct answer, chain of thought, self-consistency, BestOfN, Refine.",
+            metavar="NAME,NAME",
+        ),
+    ] = None
+    max_errors: Annotated[
+        int | None, option(DATA, "Failed examples that stop the run. Default: 10.", metavar="N", min=1)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateOptions(DataOptions):
+    """What `thoughtree calibrate` was asked for."""
+
+    cheaper: Annotated[
+        str | None,
+        option(MODEL, "A cheaper model, asked for some of the same ratings: would it do as well?", metavar="NAME"),
+    ] = None
+    prune: Annotated[
+        bool, option(OUTPUT, "Whether the calibrated program prunes by what ratings are worth. Default: yes.")
+    ] = True
+    max_errors: Annotated[int | None, option(DATA, "Failed examples that stop the run.", metavar="N", min=1)] = None
+    save: Annotated[Path | None, option(OUTPUT, "The calibrated program, for --load.", metavar="FILE")] = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,20 +39,22 @@ class Subject:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """With its model, and with nothing logged that the report says anyway."""
-        logger = logging.getLogger("thoughtree")
-        before = logger.level
-        logger.setLevel(logging.ERROR)
+        """With its model; nothing is logged that the report says anyway, and what programs print is no report."""
+        loggers = [logging.getLogger(name) for name in ("thoughtree", "dspy")]
+        before = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
         try:
-            with dspy.context(lm=self.lm):
+            with dspy.context(lm=self.lm), redirect_stdout(sys.stderr):
                 yield
         finally:
-            logger.setLevel(before)
+            for logger, level in zip(loggers, before, strict=True):
+                logger.setLevel(level)
 
 
 def subject_of(options: DataOptions, valset: str | None = None) -> Subject:
     """Raises Mistake, ValueError or OSError, each saying what to mend, before anything is paid."""
-    program = _program(options)
+    program = program_named(options)
     metric = metric_of(options.metric or "solved")
     inputs = _inputs(options, program)
     examples = _examples(options.data, options, program, inputs)
@@ -82,7 +85,7 @@ def metric_of(name: str) -> Metric:
     return metric
 
 
-def _program(options: DataOptions) -> dspy.Module:
+def program_named(options: DataOptions) -> dspy.Module:
     """Of the user's own, any module of DSPy will do."""
     if not options.program:
         return program_of(options)

@@ -1,0 +1,77 @@
+"""`thoughtree calibrate`: a rater measured on a data set, and the program that makes the best of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from .data_options import CalibrateOptions
+from .exits import Exit
+from .mistake import Mistake
+from .model import named
+from .output import say, show, write
+from .page import heading, paragraph, table, write_page
+from .problem import said
+from .saving import as_json_file, can_be_saved
+from .search.visible import visible
+from .subject import Subject, subject_of
+
+if TYPE_CHECKING:
+    from .optimize import Calibration
+
+
+def calibrated(options: CalibrateOptions) -> Exit:
+    """Measure, report, and save the calibrated program where there is one."""
+    from .optimize.files import check
+
+    check(options.html, "--html")
+    as_json_file(options.save)
+    subject = subject_of(options)
+    can_be_saved(subject.program, options.save)
+    found = _run(options, subject)
+    saved = None
+    if options.save is not None and found.worth is not None:
+        found.apply(subject.program, prune=options.prune).save(options.save)
+        saved = str(options.save)
+    elif options.save is not None:
+        say(f"--save {options.save}: nothing was fitted, so nothing is saved: {found.why_none}")
+    if options.html is not None:
+        write_page(options.html, f"Calibration on {options.data}", _page(found))
+    if options.json:
+        told = {**found.json(), "model": getattr(subject.lm, "model", None), "saved": saved}
+        write(json.dumps(told, allow_nan=False) + "\n")
+    else:
+        if not options.quiet:
+            show(found.table())
+        show(Text(visible(found.summary())))
+        if saved is not None:
+            show(Text(f"saved: {visible(saved)}"))
+    return Exit.SOLVED if found.worth is not None else Exit.FAILED
+
+
+def _run(options: CalibrateOptions, subject: Subject) -> Calibration:
+    from .optimize import calibrate_rater
+
+    given: dict[str, Any] = said(options, ("num_threads", "max_errors"))
+    if options.cheaper is not None:
+        given["cheaper"] = named("--cheaper", options.cheaper, options)
+    with subject.at_work():
+        try:
+            found: Calibration = calibrate_rater(subject.program, subject.examples, metric=subject.metric, **given)
+        except TypeError as error:  # of what `cheaper` may rate
+            raise Mistake(str(error)) from error
+    return found
+
+
+def _page(found: Calibration) -> list[str]:
+    rows = [asdict(row) for row in found.rows]
+    names = list(rows[0]) if rows else []
+    listed = table(names, [[_plain(row[name]) for name in names] for row in rows])
+    return [paragraph(found.summary()), heading("Reliability"), listed]
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(f"{one:.4g}" for one in value) if isinstance(value, list | tuple) else value

@@ -1,0 +1,94 @@
+"""`thoughtree compare`: programs against answers without a search, at equal spending, on one data set."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dspy
+from rich.text import Text
+
+from .cli_eval import why
+from .data_options import CompareOptions
+from .exits import Exit
+from .mistake import Mistake
+from .modules.program import Program
+from .offline import MODEL
+from .output import say, show, write
+from .page import paragraph, table, write_page
+from .problem import said
+from .search.visible import visible
+from .subject import Subject, program_named, subject_of
+
+if TYPE_CHECKING:
+    from .optimize import Comparison
+
+
+def compared(options: CompareOptions) -> Exit:
+    """Compare, and report. A comparison that is cut has no report: half of it would not be paired."""
+    from .optimize import EvaluationInterrupted, EvaluationStopped
+    from .optimize.files import check
+
+    check(options.html, "--html")
+    subject = subject_of(options)
+    try:
+        found = _run(options, subject, _programs(options, subject))
+    except EvaluationStopped as stopped:
+        say(str(stopped))
+        return why(stopped.result)
+    except EvaluationInterrupted as interrupt:
+        say(f"{interrupt}; what is half compared is no comparison")
+        return Exit.INTERRUPTED
+    if options.html is not None:
+        rows = list(found.rows())
+        listed = table(list(rows[0]), [list(map(_plain, row.values())) for row in rows])
+        write_page(options.html, f"Comparison on {options.data}", [paragraph(found.summary()), listed])
+    if options.json:
+        write(json.dumps({**found.json(), "model": getattr(subject.lm, "model", None)}, allow_nan=False) + "\n")
+        return Exit.SOLVED
+    if not options.quiet:
+        show(found.table())
+    show(Text(visible(found.summary())))
+    return Exit.SOLVED
+
+
+def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Module]) -> Comparison:
+    from .optimize import compare
+    from .optimize.comparing import BASELINES, REFINED
+
+    given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors"))
+    if options.baselines is not None:
+        given["baselines"] = [name.strip() for name in options.baselines.split(",") if name.strip()]
+    elif getattr(subject.lm, "model", None) == MODEL:
+        given["baselines"] = [name for name in BASELINES if name != REFINED]  # it asks a model for advice
+        if not options.quiet:
+            say(f"{REFINED} is left out: the stand-in has no advice to give")
+    shown = sys.stderr.isatty() and not options.quiet
+    with subject.at_work():
+        found: Comparison = compare(programs, subject.examples, subject.metric, display_progress=shown, **given)
+    return found
+
+
+def _programs(options: CompareOptions, subject: Subject) -> dict[str, dspy.Module]:
+    """By names: the one that is meant, which the others are measured against, then the others."""
+    if not isinstance(subject.program, Program):
+        raise Mistake(f"--program {options.program}: this is no search, so there is no spending to match; name one")
+    programs: dict[str, dspy.Module] = {_name(options): subject.program}
+    for other in options.other or []:
+        if other in programs:
+            raise Mistake(f"--other {other} is there twice")
+        is_file = other.endswith(".json")
+        chosen: Any = {"load": Path(other), "program": None} if is_file else {"load": None, "program": other}
+        programs[other] = program_named(replace(options, task=None, **chosen))
+    return programs
+
+
+def _name(options: CompareOptions) -> str:
+    return options.program or (str(options.load) if options.load else options.task or "game24")
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(f"{one:.4g}" for one in value) if isinstance(value, list) else value
