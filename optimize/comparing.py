@@ -10,10 +10,9 @@ import dspy
 from ..modules.program import Program
 from ..modules.roles import lms_of
 from .comparing_baselines import Attempts, Reward, SelfConsistency, metric_for_all, question_of, reward_of
-from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match
+from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match, difference_of
 from .evaluate import Evaluate
-from .evaluation import EvaluationResult
-from .paired import Difference
+from .evaluation import EvaluationResult, EvaluationStopped
 
 DIRECT, THOUGHT, VOTED, BEST, REFINED = "direct answer", "chain of thought", "self-consistency", "BestOfN", "Refine"
 BASELINES = (DIRECT, THOUGHT, VOTED, BEST, REFINED)
@@ -51,7 +50,7 @@ def compare(
     reference's task. num_threads, max_errors, display_progress: as Evaluate's.
 
     Raises ValueError where no program is a search, for unknown names, and for dollars that nobody knows;
-    EvaluationStopped where an evaluation does.
+    EvaluationStopped where the evaluation of a program of the user's does. A baseline's is told in `left_out`.
     """
     named = _named(programs)
     reference = next((name for name, program in named.items() if isinstance(program, Program)), None)
@@ -96,7 +95,15 @@ class _Bench:
         self._unit: float | None = None
 
     def run(self, name: str) -> list[Entry]:
-        """Its entry; none, with the reason kept, where it cannot be made."""
+        """Its entry; none, with the reason kept, where it cannot be made: what the others found is paid for."""
+        try:
+            return self._run(name)
+        except EvaluationStopped as stopped:
+            self.trials += stopped.result.spent.calls
+            self.left_out[name] = str(stopped)
+            return []
+
+    def _run(self, name: str) -> list[Entry]:
         if name == DIRECT:
             return [self._entry(name, self.evaluate(dspy.Predict(self.question)))]
         if name == THOUGHT:
@@ -152,11 +159,7 @@ def _count(n: float) -> int:
 def _against(reference: Entry, entry: Entry) -> Entry:
     if entry is reference:
         return entry
-    difference: Difference | None
-    try:
-        difference = reference.result.against(entry.result)
-    except ValueError:  # no example was scored for both: there is no difference to tell
-        difference = None
+    difference = difference_of(reference, entry)
     return Entry(entry.name, entry.kind, entry.result, entry.spent, entry.samples, difference)
 
 

@@ -65,9 +65,11 @@ class Comparison:
     def _pays(self, search: Entry) -> tuple[bool | None, Entry | None, Difference | None]:
         """With the baseline that it hangs on. One that spent more is no evidence against a tree."""
         rivals = [
-            (entry, search.result.against(entry.result))
+            (entry, difference)
             for entry in self.entries
             if entry.kind == "baseline" and entry.spent <= (1 + NEAR) * search.spent
+            for difference in [difference_of(search, entry)]
+            if difference is not None
         ]
         if not rivals:
             return None, None, None
@@ -140,6 +142,14 @@ class Comparison:
             samples = "" if row["samples"] is None else str(row["samples"])
             made.add_row(Text(row["name"]), samples, score, within, calls, tokens, dollars, gain)
         return made
+
+
+def difference_of(first: Entry, second: Entry) -> Difference | None:
+    """The first minus the second; None where no example was scored for both."""
+    try:
+        return first.result.against(second.result)
+    except ValueError:
+        return None
 
 
 def beyond_doubt(difference: Difference) -> bool:

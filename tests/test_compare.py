@@ -127,6 +127,24 @@ def test_without_a_check_or_a_reward_attempts_are_left_out_with_the_reason():
     assert "nothing but labels can tell" in found.left_out["Refine"]
 
 
+def test_a_baseline_that_fails_costs_no_other_its_figures():
+    """Chains of thought are refused; the direct answer is not."""
+
+    class Refusing(Oracle):
+        def _said(self, kind: Any, inputs: Any, n: int) -> dict[str, str]:
+            if "reasoning" in kind:
+                raise RuntimeError("no chains today")
+            return super()._said(kind, inputs, n)
+
+    with dspy.context(lm=lm(Refusing(never), num_retries=0)):
+        found = compare(
+            [TREE], DEVSET, right, baselines=["chain of thought", "direct answer"], num_threads=1, max_errors=2
+        )
+    assert list(found.left_out) == ["chain of thought"]
+    assert "2 examples failed (max_errors=2)" in found.left_out["chain of thought"]
+    assert found["direct answer"].result.score == 0.0
+
+
 def test_matching_tokens():
     """Each call takes 2 tokens here, of whatever kind."""
     found, _ = compared(never, match="tokens", baselines=["self-consistency"])
