@@ -7,6 +7,8 @@ from typing import Any
 
 import dspy
 
+from ..modules.calls.gate import gate
+from ..modules.pricing import priceable
 from ..modules.program import Program
 from ..modules.roles import lms_of
 from .comparing_baselines import Attempts, Reward, SelfConsistency, metric_for_all, question_of, reward_of
@@ -39,10 +41,10 @@ def compare(
 
     programs: a list, or names with programs; at least one is a search of ours, and the first one is the reference. Each
     runs as it is. The baselines are built from the reference's signature and its task's instructions, and call its
-    proposer's LM: one direct answer; one chain of thought; self-consistency; dspy.BestOfN and dspy.Refine, which stop
-    at an answer that is verified, as a search does. The last three take as many samples as spend what the reference
-    spends on an example, on average, within 10 % where that can be had: found in at most three runs each, of which the
-    nearest counts.
+    proposer's LM, at its prices: one direct answer; one chain of thought; self-consistency; dspy.BestOfN and
+    dspy.Refine, which stop at an answer that is verified, as a search does. The last three take as many samples as
+    spend what the reference spends on an example, on average, within 10 % where that can be had: found in at most three
+    runs each, of which the nearest counts.
 
     match: "calls", "tokens" or "dollars". baselines: only these. reward_fn: of the attempts of BestOfN and Refine,
     `reward_fn(inputs, prediction)`, 1.0 for an answer to stop at; None: the task's own check, or the search's reward.
@@ -63,6 +65,8 @@ def compare(
         if name not in BASELINES:
             raise ValueError(f"baselines={wanted!r}: {name!r} is none of {', '.join(map(repr, BASELINES))}")
     search: Program = named[reference]
+    if match == "dollars":
+        _refuse_unpriced(search)
     evaluate = Evaluate(
         devset=devset,
         metric=metric_for_all(metric, search),
@@ -76,7 +80,10 @@ def compare(
         for result in [evaluate(program)]
     ]
     goal = next(entry for entry in entries if entry.name == reference)
-    with dspy.context(lm=lms_of(search).get("propose") or dspy.settings.lm):
+    lm = lms_of(search).get("propose") or dspy.settings.lm
+    if isinstance(lm, dspy.BaseLM) and search.prices:
+        lm = gate(lm, prices=search.prices, retries=True)
+    with dspy.context(lm=lm):
         bench = _Bench(evaluate, search, match, goal.spent, reward_fn or reward_of(search))
         for name in wanted:
             entries += bench.run(name)
@@ -148,8 +155,18 @@ def spending(result: EvaluationResult, match: Match) -> float:
     """The mean on a scored example. ValueError for dollars that nobody knows."""
     found = result.per_example(MEASURED[match])
     if found is None:
-        raise ValueError(f"match={match!r}: {result.unpriced} calls have no known price; give prices=, or match tokens")
+        raise ValueError(f"match={match!r}: {result.unpriced} calls have no known price; give match='tokens'")
     return found
+
+
+def _refuse_unpriced(search: Program) -> None:
+    """Before anything is paid for."""
+    for role, lm in lms_of(search).items():
+        if lm is not None and not priceable(lm, search.prices):
+            raise ValueError(
+                f"match='dollars': the price of {lm.model} (role {role}) is not known; give the search "
+                f"prices={{{lm.model!r}: (dollars per million tokens in, out)}}, or match='tokens'"
+            )
 
 
 def _count(n: float) -> int:
