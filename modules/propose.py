@@ -69,10 +69,13 @@ class Propose(dspy.Module):
 
 
 def proposed(text: Any, n: int | None) -> Outcome:
-    """What a proposer gave, whatever its shape: text, items in order, or a prediction whose last field is either.
+    """What a proposer gave, whatever its shape: text, items in order, or a prediction whose last field is either; or a
+    Proposed, which may hold priors.
 
     TypeError for items without an order, and for what was never awaited.
     """
+    if isinstance(text, Proposed):
+        return Proposed(text.actions[:n], None if text.priors is None else text.priors[:n])
     if isinstance(text, dspy.Prediction):
         fields = list(text.keys())
         text = text[fields[-1]] if fields else None

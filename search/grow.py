@@ -154,6 +154,7 @@ class Grower(Generic[S, A]):
                 return
             if self.dedupe and (first := said.setdefault(_name(action), child.id)) != child.id:
                 child.status, child.reason = DUPLICATE, first
+                tree[first].prior += child.prior  # said twice: by two samples, it is twice as likely to be said
             elif landing is not None:
                 self._land(child, landing)
                 if self.solution is not None or self.claim is not None:

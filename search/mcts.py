@@ -25,7 +25,8 @@ class MCTS(Knobs):
 
     rollouts: how often. branching: children per expansion (None: all). max_depth: the deepest node's depth; a node
         there is rated, not expanded.
-    selection: "uct", or "puct" with the proposer's priors. exploration: c of either.
+    selection: "uct", or "puct" with the proposer's priors: the weights that it gives (`Proposed.priors`), or how many
+        samples said the same. exploration: c of either.
     returns: what is backed up. Q(s,a) is the "mean" or the "max" of the values found below, or "discounted": the
         step's reward and `discount` times the mean return after it.
     simulate: go on from the best new child to a terminal state, one sample a step.

@@ -197,3 +197,26 @@ def test_each_of_its_rollouts_makes_one_child_that_all_above_it_count(at_once: i
 def test_no_rollouts_of_it_give_no_answer() -> None:
     result = run(Search(ABMCTS(rollouts=0), (), rating=UNIT), counting(lambda state: 0.5))
     assert (result.ended, len(result.tree), result.best.id) == (Ended.ROLLOUTS, 1, 0)
+
+
+# ---- priors
+
+
+def test_what_several_samples_say_is_as_much_likelier_and_visited_more() -> None:
+    """Of eight samples seven say 0 and one says 1; both lead to states worth .5, so only the priors tell them apart."""
+
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Propose) and not request.node:
+            return Proposed((int(request.sample == 3),))
+        return counting(lambda state: 0.5)(request, tree)
+
+    def visits(selection: Any) -> tuple[float, float, list[int]]:
+        controller = MCTS(rollouts=41, branching=8, selection=selection, max_depth=99)
+        tree = run(Search(controller, (), rating=UNIT, sampled=True), answer).tree
+        often, once = (next(n for n in tree if n.depth == 1 and n.action == action) for action in (0, 1))
+        return often.prior, once.prior, [often.visits, once.visits]
+
+    often, once, by_priors = visits("puct")
+    assert (often, once) == (7.0, 1.0)
+    assert 5 <= by_priors[0] / by_priors[1] <= 9  # N + 1 as P, where the values are equal
+    assert visits("uct")[2][0] < 2 * visits("uct")[2][1]

@@ -12,7 +12,8 @@ import pytest
 
 from engines import Engine, lm
 from puzzle24 import KINDS, PATH, PUZZLE, STEPS, call, drivers, engine, script
-from thoughtree import DFS, Beam, FreeText, Game24, SearchStatus, TreeOfThoughts
+from thoughtree import DFS, MCTS, Beam, FreeText, Game24, SearchStatus, TreeOfThoughts
+from thoughtree.search import Proposed
 
 
 def flat(**knobs):
@@ -308,3 +309,16 @@ def test_a_wrong_proposer_is_the_visible_cause():
 def test_what_is_no_proposer_is_refused(wrong):
     with pytest.raises(ValueError, match="propose="):
         flat(propose=wrong)
+
+
+@pytest.mark.parametrize("heavy", ["a", "b"])
+def test_weights_that_a_function_gives_its_proposals_steer_puct(heavy):
+    def propose(inputs, node, n):
+        return Proposed(("a", "b", "c"), tuple(8.0 if action == heavy else 1.0 for action in "abc"))
+
+    controller = MCTS(rollouts=41, branching=2, max_depth=9, selection="puct")
+    found = call(flat(controller=controller, propose=propose), says(""), question="q")
+    first = {node.action.text: node for node in found.search.tree if node.depth == 1}
+    assert {text: node.prior for text, node in first.items()} == {text: 8.0 if text == heavy else 1.0 for text in "ab"}
+    light = "b" if heavy == "a" else "a"
+    assert 5 <= first[heavy].visits / first[light].visits <= 10  # N + 1 as P: every path is worth the same
