@@ -29,6 +29,7 @@ MODEL = 'dspy.LM("openai/gpt-4o-mini")'
 SAID = re.compile(r"^ *print\(.*\)  # (.+)$", re.M)
 WRITTEN = "```python\ndef double(n):\n    return {}\n```"
 MOVES = ["10 - 4 = 6", "13 - 9 = 4", "6 * 4 = 24"]
+PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
 LINES = ["The snow has hushed the wood.", "Roots sleep.", "Even the fox is still.", "Evening falls."]
 
 
@@ -95,7 +96,7 @@ def test_the_readme_shows_a_search_composed_called_and_saved():
     assert len(CODE) >= 7
 
 
-@pytest.mark.parametrize("use", ["Compose a search", "Call it from another pipeline"])
+@pytest.mark.parametrize("use", ["Compose a search", "Tune it", "Call it from another pipeline"])
 def test_a_use_takes_twelve_lines(use: str):
     section = README.split(f"### {use}\n", 1)[1]
     code = section.split("```python\n", 1)[1].split("```", 1)[0]
@@ -110,7 +111,9 @@ def test_setting_up_takes_two_commands():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_does_what_it_is_shown_for(command: str):
+def test_a_command_does_what_it_is_shown_for(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "puzzles.csv").write_text("\n".join(PUZZLES))
     name, *arguments = shlex.split(command)
     assert name == "thoughtree"
     done = CliRunner().invoke(app, arguments)

@@ -112,13 +112,18 @@ def _given(options: TuneOptions, subject: Subject) -> dict[str, Any]:
 
 def _check(options: TuneOptions) -> None:
     """What can be wrong of the options is said before anything is read or paid."""
+    from .optimize.extra import needs
     from .optimize.files import check
 
     check(options.html, "--html")
     as_json_file(options.save)
+    if options.html is not None or options.plots is not None:
+        needs("plotly")
     if options.race_only and (options.workers or 1) > 1:
         raise Mistake(f"--race-only, --workers {options.workers}: start a command for each process, or leave one out")
     space_said(options.space or [])
+    if options.plots is not None and options.plots.exists() and not options.plots.is_dir():
+        raise Mistake(f"--plots {options.plots}: this is a file; name a folder")
 
 
 def _folder(options: TuneOptions) -> Path:
