@@ -28,6 +28,8 @@ def check(program: Any, plan: Plan) -> None:
         raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
     if plan.lessons and not isinstance(program.propose, Act):
         raise ValueError(f"lessons={plan.lessons!r}: a {type(program).__name__} reads none; they are a LATS's")
+    if plan.worth is not None and not isinstance(program.rate, Rate):
+        raise ValueError(f"worth=...: the rater of this {type(program).__name__} speaks on no scale; set worth=None")
     _check_lms(program)
     _check_prices(program.prices)
     _check_reward(program, plan)

@@ -93,7 +93,7 @@ class Calibration:
             )
         worth = self.worth if prune else replace(self.worth, cut=None)
         times = inner.plan.samples if inner.plan.join == "sum" else 1
-        controller = _in_worth(inner.plan.controller, worth, times)
+        controller = _in_worth(inner.plan.controller, worth, times, known=inner.plan.worth is not None)
         rebuild(inner, inner.plan.replace(worth=worth, controller=controller))
         return made
 
@@ -197,17 +197,18 @@ def _named(readings: Sequence[Reading]) -> dict[tuple[float, str | None], tuple[
     return found
 
 
-def _in_worth(controller: Any, worth: Worth, times: int) -> Any:
-    """The controller with its thresholds in worth."""
+def _in_worth(controller: Any, worth: Worth, times: int, *, known: bool) -> Any:
+    """The controller with its thresholds in worth. times: what one sample counts. known: they are in worth already."""
     changes: dict[str, Any] = {}
     for field in fields(controller):
         now = getattr(controller, field.name)
         if field.metadata.get("of") == "value" and now is not None:
-            changes[field.name] = None
             if field.name == "solved_threshold":
-                changes[field.name] = worth.pooled(now / times) * times
-            elif field.name == "min_score":  # a beam has no threshold but its own
-                changes[field.name] = None if worth.cut is None else worth.cut * times
+                changes[field.name] = now if known else worth.pooled(now / times) * times
+            elif field.name == "min_score" and worth.cut is not None:  # a beam has no threshold but its own
+                changes[field.name] = worth.cut * times
+            else:
+                changes[field.name] = None
     neutral = {"depth_bonus": 0.0, "normalise": False}
     changes |= {name: value for name, value in neutral.items() if hasattr(controller, name)}
     return replace(controller, **changes) if changes else controller

@@ -175,6 +175,15 @@ def test_apply_gives_a_copy_that_searches_by_worth_with_the_fitted_threshold(tmp
     assert program.plan == made.plan
 
 
+def test_a_calibrated_program_is_calibrated_anew_from_what_its_rater_says():
+    """Its thresholds are in worth already, and what is measured is the words again."""
+    program = walker(Beam(width=2, branching=2, max_depth=2, solved_threshold=20.0))
+    first = calibrated(rater(left="maybe"), program, RIGHT)
+    again = calibrated(rater(left="maybe"), first.apply(program), RIGHT)
+    assert again.worth == first.worth
+    assert again.apply(first.apply(program)).plan == first.apply(program).plan
+
+
 def test_apply_takes_back_what_made_up_for_depths():
     program = walker(BestFirst(branching=2, keep=None, max_depth=2, prune_below=0.0, depth_bonus=1.0, normalise=True))
     report = calibrated(rater(left="maybe"), program, RIGHT)

@@ -8,7 +8,7 @@ import pytest
 
 import thoughtree
 from puzzle24 import PUZZLE, call, engine, script
-from thoughtree import BestFirst, Game24, TreeOfThoughts
+from thoughtree import RAP, BestFirst, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.modules.worth import Curve, Worth
 from thoughtree.optimize import space_of
 from thoughtree.search import JournalError, Rating
@@ -114,6 +114,12 @@ def test_worth_of_one_rater_is_not_kept_for_another():
 def test_worth_is_refused_where_values_are_no_verdicts_on_a_scale(knobs, said):
     with pytest.raises(ValueError, match=said):
         program().plan.replace(**knobs, worth=WORTH)
+
+
+def test_worth_is_refused_by_a_program_whose_rater_speaks_on_no_scale():
+    judged = RAP(task=Blocksworld())
+    with pytest.raises(ValueError, match="the rater of this RAP speaks on no scale"):
+        judged.plan = judged.plan.replace(rate="value", near=None, worth=WORTH)
 
 
 def test_a_saved_worth_that_is_damaged_is_refused(tmp_path):
