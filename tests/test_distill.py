@@ -75,6 +75,14 @@ def test_rows_are_chats_in_the_students_own_prompt(tmp_path):
     assert rows[0]["messages"][0]["content"] == str(asked.request.system)
 
 
+def test_rows_speak_as_the_adapter_does():
+    with dspy.context(adapter=dspy.JSONAdapter()):
+        found, _ = distilled(EASY)
+    said = json.loads(found.rows[0]["messages"][-1]["content"])
+    assert said["reasoning"] == "10-4=6\n13-9=4\n6*4=24"
+    assert found.taught.score == 100.0
+
+
 def test_an_example_of_both_sets_is_only_scored_on():
     found, _ = distilled(EASY, valset=EASY[:3])
     assert found.searches == 5
