@@ -227,9 +227,10 @@ def programmer(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
     return {"attempt_lesson": "Multiply."}
 
 
-def test_a_program_is_searched_for_and_its_tests_are_run() -> None:
+@pytest.mark.parametrize("more", [(), ("--controller", "mcts")])
+def test_a_program_is_searched_for_and_its_tests_are_run(more: tuple[str, ...]) -> None:
     with dspy.context(lm=lm(Engine(programmer))):
-        told, code = in_json(*DOUBLE, "--branching", "1", "--rollouts", "3")
+        told, code = in_json(*DOUBLE, *more, "--branching", "1", "--rollouts", "3")
     assert (code, told["status"]) == (Exit.SOLVED, "solved")
     assert "return 2 * n" in told["answer"]["program"]
     assert len(told["path"]) == 2
@@ -258,11 +259,12 @@ def filler(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
     return dict.fromkeys(kind, "sure")
 
 
-def test_a_crossword_is_filled_in_and_nobody_calls_it_right() -> None:
+@pytest.mark.parametrize("more", [(), ("--controller", "mcts", "--selection", "puct")])
+def test_a_crossword_is_filled_in_and_nobody_calls_it_right(more: tuple[str, ...]) -> None:
     clues = "\n".join(f"{slot}. {clue}" for slot, clue in CROSSWORDS[0]["clues"].items())
     Path("clues.txt").write_text(clues)
     with dspy.context(lm=lm(Engine(filler))):
-        found = solve("--task", "crosswords", "--input", "clues=@clues.txt")
+        found = solve("--task", "crosswords", "--input", "clues=@clues.txt", *more)
     assert found.exit_code == Exit.UNVERIFIED
     assert found.stdout.splitlines()[:6] == [
         "board: B R I N E",
