@@ -13,7 +13,8 @@ import os
 import stat
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ class Journal:
         self._closed = False
         self._broken: JournalError | None = None
         self._check = 0  # of the last line
+        self._unlock: Callable[[], None] | None = None
+        self._process = os.getpid()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Held open until close(). Unbuffered: a line that cannot be written does not linger to be glued to another.
@@ -132,6 +135,9 @@ class Journal:
         with self.lock:
             if not self._closed:
                 self._closed = True
+                # Not left to the descriptor's end: a line that is being forced has another, which would keep the lock.
+                if self._unlock is not None and self._process == os.getpid():  # a fork's is its parent's
+                    self._unlock()
                 self._file.close()
 
     def _append(self, text: str) -> None:
@@ -160,6 +166,7 @@ class Journal:
             raise JournalError(
                 f"journal {self.path}: cannot be locked ({error}); give a path on a local disk"
             ) from error
+        self._unlock = partial(fcntl.flock, self._file.fileno(), fcntl.LOCK_UN)
 
     # ---- what is there already
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import random
 import subprocess
 import sys
@@ -549,6 +550,45 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         Journal(path, HEADER)
     first.close()
     Journal(path, HEADER).close()
+
+
+def test_a_closed_journal_is_free_while_a_line_is_still_being_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cancelled search leaves it: what resumes at once is not refused."""
+    path, forcing, forced = tmp_path / "journal", threading.Event(), threading.Event()
+    first = Journal(path, HEADER, fsync=True)
+
+    def fsync(file: int) -> None:
+        forcing.set()
+        forced.wait(30)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    disk = threading.Thread(target=first.force)
+    disk.start()
+    try:
+        assert forcing.wait(30)
+        with pytest.raises(JournalError, match="another run is writing to it"):
+            Journal(path, HEADER)
+        first.close()
+        Journal(path, HEADER).close()
+    finally:
+        forced.set()
+        disk.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a fork of POSIX's")
+def test_a_fork_that_closes_a_journal_does_not_free_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    held = Journal(path, HEADER)
+    child = os.fork()
+    if not child:
+        held.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(JournalError, match="another run is writing to it"):
+        Journal(path, HEADER)
+    held.close()
 
 
 def test_a_writer_in_another_process_is_refused(tmp_path: Path) -> None:
