@@ -153,6 +153,13 @@ def test_a_finished_evaluation_is_not_paid_again():
     assert (told["score"], told["spent"]["calls"], asked) == (50.0, 8, [])
 
 
+def test_the_folder_of_another_evaluation_is_refused():
+    in_json("--resume", "kept")
+    found = ranked("--resume", "kept", "--metric", "exact")
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+    assert found.stderr.startswith("thoughtree: --resume kept: ")
+
+
 def test_the_stand_in_plays_where_there_is_no_model(tmp_path: Path):
     (tmp_path / "puzzles.jsonl").write_text('{"numbers": "4 9 10 13"}\n{"numbers": "1 1 1 1"}\n')
     with dspy.context(lm=None):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import dspy
 import optuna
@@ -13,6 +16,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from rankings import examples, model, program
 from thoughtree import SearchTuner, solved
+from thoughtree.live_study import LiveStudy
 from thoughtree.optimize import Tuning
 from thoughtree.optimize.plots import divisions, figures
 from thoughtree.optimize.race import Result, Results
@@ -97,15 +101,21 @@ def test_one_page_has_the_script_once(tuned: Tuning):
     assert sizes[0] > 1_000_000 > sizes[1] + sizes[2]
 
 
-def test_a_study_opens_in_plain_optuna_with_all_that_it_knows(tmp_path: Path):
-    """As its dashboard opens it: by the file alone. A beam of width 3 solves all, at a call more than it is wide."""
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a study of four widths. A beam of width 3 solves all, at a call more than it is wide."""
+    folder = tmp_path_factory.mktemp("study")
     space = {"controller.width": (1, 4), "controller.branching": 8, "controller.max_depth": 2, "samples": 1}
     space |= {"controller.select": "top", "controller.best": "deepest", "controller.min_score": None, "rate": "code"}
     space |= {"controller.solved_threshold": None, "propose": "lm", "temperature": None}
     with dspy.context(lm=model()):
-        tuner = SearchTuner(solved, trials=4, log_dir=tmp_path, study="ranks", num_threads=2)
+        tuner = SearchTuner(solved, trials=4, log_dir=folder, study="ranks", num_threads=2)
         tuner.compile(program(), trainset=examples([1, 3] * 12), space=space)
-    storage = JournalStorage(JournalFileBackend(str(tmp_path / "study.log")))
+    return folder / "study.log"
+
+
+def test_a_study_opens_in_plain_optuna_with_all_that_it_knows(log: Path):
+    storage = JournalStorage(JournalFileBackend(str(log)))
     (summary,) = optuna.get_all_study_summaries(storage)
     assert summary.study_name == "ranks"
     study = optuna.load_study(study_name="ranks", storage=storage)
@@ -121,3 +131,33 @@ def test_a_study_opens_in_plain_optuna_with_all_that_it_knows(tmp_path: Path):
         assert trial.user_attrs["examples"] == len(trial.user_attrs["results"])
     front = optuna.visualization.plot_pareto_front(study)
     assert (front.layout.xaxis.title.text, front.layout.yaxis.title.text) == ("score", "calls")
+
+
+def asked(app: Any, path: str) -> Any:
+    """What the dashboard's own server answers, without a network."""
+    status: list[str] = []
+    request = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SERVER_NAME": "", "SERVER_PORT": "80"}
+    request |= {"wsgi.input": io.BytesIO(), "wsgi.errors": io.StringIO(), "wsgi.url_scheme": "http"}
+    body = b"".join(app(request, lambda told, *_: status.append(told)))
+    assert status == ["200 OK"]
+    return json.loads(body)
+
+
+def test_optunas_dashboard_reads_the_study(log: Path):
+    dashboard = pytest.importorskip("optuna_dashboard", reason="needs optuna-dashboard")
+    app = dashboard.wsgi(JournalStorage(JournalFileBackend(str(log))))
+    (study,) = asked(app, "/api/studies")["study_summaries"]
+    assert (study["study_name"], study["directions"]) == ("ranks", ["maximize", "minimize"])
+    told = asked(app, f"/api/studies/{study['study_id']}")
+    done = [trial for trial in told["trials"] if trial["state"] == "Complete"]
+    assert len(done) == 4
+    attributes = {pair["key"]: pair["value"] for pair in done[0]["user_attrs"]}
+    assert json.loads(attributes["values"])["controller.width"] == 1
+    assert attributes["examples"] == "14"  # three fifths of 24: the default runs to the end of the race
+
+
+def test_the_live_line_tells_what_the_study_knows(log: Path):
+    line = LiveStudy(io.StringIO(), log, "ranks").line().plain
+    assert line.startswith("4 settings tried  0 running  best 1.000  ")
+    assert LiveStudy(io.StringIO(), log.with_name("none.log"), "ranks").line().plain.startswith("the study begins  ")
+    assert not log.with_name("none.log").exists()
