@@ -17,9 +17,10 @@ import dspy
 from ..modules.background import in_thread
 from ..modules.calls.failures import FATAL, describe
 from ..modules.calls.limit import Refusal, active
-from ..modules.calls.redaction import redact
+from ..modules.calls.redaction import redact, secrets_of
 from ..modules.prediction import SearchPrediction
 from ..modules.program import Program
+from ..modules.roles import lms_of
 from ..search import SearchResult
 from ..search.budget import Ended
 from .metering import Metering, Tally
@@ -48,9 +49,11 @@ class Runner:
     journals: Path | None = None
     details: bool = False
     nested: bool = field(init=False)  # whether the program holds searches
+    secrets: set[str] = field(init=False, repr=False)  # never to appear in what is told
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nested", _searches_inside(self.program))
+        object.__setattr__(self, "secrets", _keys(self.program) | _keys(self.scorer.metric))
 
     def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
@@ -136,19 +139,19 @@ class Runner:
 
     def _judged(self, outcome: Outcome, said: Any, judging: Tally) -> Outcome:
         score = self.scorer.read(said)
-        feedback = None if score.feedback is None else redact(score.feedback)
+        feedback = None if score.feedback is None else redact(score.feedback, self.secrets)
         return replace(outcome, score=score.value, feedback=feedback, judged=judging.usage())
 
     def _lost(
         self, outcome: Outcome, at: str, error: BaseException, tally: Tally, seconds: float | None = None
     ) -> Outcome:
-        causes = list(_causes(error))
+        causes, secrets = list(_causes(error)), tally.secrets | self.secrets
         refused = any(isinstance(cause, Refusal) for cause in causes)
         told = replace(
             outcome,
-            error=describe(error, tally.secrets) if not isinstance(error, Lost) else str(error),
+            error=describe(error, secrets) if not isinstance(error, Lost) else str(error),
             at="limit" if refused else at,
-            details=redact("".join(traceback.format_exception(error)), tally.secrets) if self.details else None,
+            details=redact("".join(traceback.format_exception(error)), secrets) if self.details else None,
             fatal=any(map(_hopeless, causes)),
         )
         if at == "metric":
@@ -185,6 +188,16 @@ def _searches_inside(program: Any) -> bool:
     return isinstance(program, dspy.Module) and any(
         isinstance(module, Program) for _, module in program.named_sub_modules()
     )
+
+
+def _keys(program: Any) -> set[str]:
+    """The keys of all LMs that it may call, as far as is known before."""
+    lms = [dspy.settings.lm]
+    if isinstance(program, dspy.Module):
+        lms += [predictor.lm for _, predictor in program.named_predictors()]
+        searches = [module for _, module in program.named_sub_modules() if isinstance(module, Program)]
+        lms += [lm for search in searches for lm in lms_of(search).values()]
+    return {secret for lm in lms if lm is not None for secret in secrets_of(lm)}
 
 
 def _cancelled(error: BaseException) -> bool:

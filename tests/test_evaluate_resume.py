@@ -269,6 +269,33 @@ def test_no_key_is_in_the_folder(tmp_path):
     assert [path for path in tmp_path.rglob("*") if path.is_file() and key in path.read_text()] == []
 
 
+@pytest.mark.parametrize("search", [False, True])
+def test_no_key_of_an_lm_is_in_what_a_metric_or_a_program_says(search, tmp_path):
+    """However they know it, and whatever it looks like: it is a key by the LM's settings alone."""
+    key = "planted4secret5"
+
+    client = Engine(yes)
+    client.access_token = key
+
+    def leaks(example, prediction):
+        if example.number == 1:
+            return dspy.Prediction(score=1.0, feedback=f"asked with {key}")
+        raise RuntimeError(f"asked with {key}")
+
+    program = TreeOfThoughts("number -> answer", propose=lambda *_: ["a"], rate=lambda *_: [1.0], answer="path")
+    if not search:
+        program = dspy.Predict("number -> answer")
+    with dspy.context(lm=lm(client)):
+        result = Evaluate(devset=numbers(2), metric=leaks, resume=tmp_path)(program)
+        with pytest.raises(EvaluationStopped) as stopped:
+            Evaluate(devset=numbers(1), metric=leaks, provide_traceback=True)(program)
+    assert (result.score, [o.at for o in result.outcomes]) == (100.0, ["metric", None])
+    told = [result.outcomes[0].error, result.outcomes[1].feedback, str(stopped.value)]
+    assert all("asked with [redacted]" in text for text in told)
+    assert key not in stopped.value.result.outcomes[0].details
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and key in path.read_text()] == []
+
+
 KILLED = """
     import sys, threading, time, os
     sys.path.insert(0, {tests!r})
