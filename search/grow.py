@@ -80,6 +80,7 @@ class Grower(Generic[S, A]):
         self.claim: Node[S, A] | None = None
         self.full = False
         self._seen: dict[Any, int] = {} if root_key is None else {root_key: 0}
+        self._named: dict[int, tuple[int, dict[Any, int]]] = {}
 
     def landings(self, id: int, proposed: Sequence[Any]) -> Landings | None:
         """Where code says that the actions lead. An error in the task is that child's failure."""
@@ -87,7 +88,8 @@ class Grower(Generic[S, A]):
         if step is None and parse is None:
             return None
         state: Any = self.tree[id].state
-        said = {_name(self.tree[child].action) for child in self.tree[id].children} if dedupe else set[Any]()
+        said = self._said(self.tree[id]) if dedupe else {}
+        new = set[Any]()
         found: Landings = []
         for thing in proposed:
             action: Any = thing
@@ -99,10 +101,10 @@ class Grower(Generic[S, A]):
                     continue
                 if dedupe:
                     name = _name(action)
-                    if name in said:
+                    if name in said or name in new:
                         found.append((action, None))
                         continue
-                    said.add(name)
+                    new.add(name)
                 found.append((action, step(state, action) if step is not None else None))
             except Illegal as illegal:
                 found.append((action, illegal))
@@ -127,6 +129,16 @@ class Grower(Generic[S, A]):
                 if isinstance(outcome, Answered):
                     self._answer(tree[request.node], outcome)
 
+    def _said(self, node: Node[S, A]) -> dict[Any, int]:
+        """Of each action that leads on from `node`, the first child. Kept: a node may get thousands, one at a time."""
+        if not node.children:
+            return {}
+        known, said = self._named.get(node.id, (0, {}))
+        for id in node.children[known:]:
+            said.setdefault(_name(self.tree[id].action), id)
+        self._named[node.id] = len(node.children), said
+        return said
+
     def _add(self, node: Node[S, A], action: A, prior: float) -> Node[S, A] | None:
         if len(self.tree) >= self.most_nodes:
             self.full = True
@@ -146,7 +158,7 @@ class Grower(Generic[S, A]):
         if not isinstance(outcome, Proposed):
             return
         tree, priors = self.tree, outcome.priors
-        said = {_name(tree[id].action): id for id in reversed(node.children)} if self.dedupe else {}
+        said = self._said(node) if self.dedupe else {}
         for i, thing in enumerate(outcome.actions):
             action, landing = landings[i] if landings is not None else (thing, None)
             child = self._add(node, action, priors[i] if priors else 1.0)

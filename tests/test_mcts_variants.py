@@ -19,6 +19,7 @@ from thoughtree.search import (
     Propose,
     Proposed,
     Rate,
+    Rated,
     Rating,
     Search,
     Step,
@@ -192,6 +193,34 @@ def test_each_of_its_rollouts_makes_one_child_that_all_above_it_count(at_once: i
         for node in s.tree:
             assert node.virtual == 0
             assert node.visits == (node.id > 0) + sum(s.tree[child].visits for child in node.children)
+
+
+class Hashed(str):
+    """An action that counts how often it is looked for."""
+
+    looks = 0
+
+    def __hash__(self) -> int:
+        Hashed.looks += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("parse", [None, lambda state, action: action])
+def test_a_node_of_thousands_of_children_knows_them_apart_without_a_look_at_each(parse: Any) -> None:
+    """Every third proposal repeats the one that came two before it."""
+    n, Hashed.looks = 1_500, 0
+
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Propose):
+            made = len(tree.root.children)
+            return Proposed((Hashed(made - 2 if made % 3 == 2 else made),))
+        return Rated((0.5,)) if isinstance(request, Rate) else Stepped(None)
+
+    tree = run(Search(ABMCTS(rollouts=n, max_depth=1), (), rating=UNIT, parse=parse), answer).tree
+    assert len(tree) == 1 + n
+    first = {node.id: node.reason for node in tree if node.status is NodeStatus.DUPLICATE}
+    assert first == {id: id - 2 for id in range(3, n + 1, 3)}
+    assert Hashed.looks < 20 * n  # n / 2 times n, if each new one were compared with all
 
 
 def test_no_rollouts_of_it_give_no_answer() -> None:
