@@ -182,11 +182,38 @@ def test_branches_that_are_stepped_in_turn_do_not_meet() -> None:
             assert node.state == tuple(str(n.action) for n in found.search.tree.path(node)[1:])
 
 
-def test_a_second_run_on_the_same_environment_is_the_first_again() -> None:
-    env = World()
-    program = LATS(env=env, controller=MCTS(rollouts=3), concurrency=1)
-    runs = [solve(program, Engine(plays(lambda n: f"bad{n}")), task="t").search for _ in range(2)]
-    assert [node.action for node in runs[0].tree] == [node.action for node in runs[1].tree]
+class Game:
+    """A live game in one position, which every step moves on; it is over at 3."""
+
+    signature = "task -> program"
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def step(self, action: str) -> Observed:
+        self.at += 1
+        return Observed(None, f"at {self.at}", terminal=self.at == 3, failed=self.at == 3, value=self.at / 4)
+
+    def snapshot(self) -> int:
+        return self.at
+
+    def restore(self, token: int) -> None:
+        self.at = token
+
+
+@drivers
+@pytest.mark.parametrize("make", [World, Game])
+def test_a_second_run_on_the_same_environment_is_the_first_again(make: Any, driver: str) -> None:
+    env = make()
+    program = LATS(env=env, controller=MCTS(rollouts=5), concurrency=1, answer="path")
+    first, again = (solve(program, Engine(plays(lambda n: f"bad{n}")), driver, task="t").search.tree for _ in range(2))
+    assert [(n.action, n.observation, n.value, n.visits, n.status) for n in first] == [
+        (n.action, n.observation, n.value, n.visits, n.status) for n in again
+    ]
+    if isinstance(env, Game):
+        assert env.at == 0
+        assert all(n.observation["observation"] == f"at {n.depth}" for n in first if n.id)
+        assert any(n.depth == 3 for n in first)
 
 
 class Secret(dict):  # type: ignore[type-arg]
