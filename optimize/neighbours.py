@@ -27,7 +27,7 @@ def neighbours(space: Space, values: Mapping[str, Any], rng: Random) -> Iterator
 
 
 def steps(dimension: Dimension, value: Any) -> list[Any]:
-    """The values next to `value`: every other choice; of a number the next whole ones, half, twice, None."""
+    """The values next to `value`: every other choice; of a number the next whole ones, half, twice, both ends, None."""
     if dimension.choices:
         return [choice for choice in dimension.choices if choice != value]
     low, high = dimension.ends
@@ -40,5 +40,6 @@ def steps(dimension: Dimension, value: Any) -> list[Any]:
         found = [value / 2, value * 2]
     else:
         found = [value - (value - low) / 2, value + (high - value) / 2]
+    found += [int(low), int(high)] if dimension.whole else [low, high]
     inside = [other for other in dict.fromkeys(found) if low <= other <= high and other != value]
     return inside + ([None] if dimension.optional else [])

@@ -15,6 +15,7 @@ from typing import Literal
 
 Pick = Literal["best", "knee", "cheapest"]
 SURE = 1.0  # standard errors of a paired difference that count as clear
+ALIKE = 16  # examples with the same score at the same cost, after which two settings are taken to do the same
 FEW = 4  # settings that have to be there before one half of them is left
 
 
@@ -106,6 +107,8 @@ class Race:
             cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
             if self._clearly_better(least) or (self.two and cheaper and least >= -self.tolerance):
                 return number
+            if len(ids) >= ALIKE and all(mine.by_example.get(id) == other.by_example.get(id) for id in ids):
+                return number  # a knob without effect
         return self._outside_the_better_half(mine, reached, ids)
 
     def _clearly_better(self, least: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AGAIN = 20  # settings in a row that are no new ones, after which the space is taken to be used up
+ALIKE = 2  # proposals in a row that were there before, after which one is drawn at random
+DRAWS = 500  # at random without a new one, after which the space is taken to be used up
 NEAR = 3  # one of so many settings is the sampler's own
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
 RETRIES = 3  # of a trial whose worker was lost
@@ -77,12 +78,13 @@ class Worker:
         if sum(map(_counts, found)) >= self.cap:
             self.stopped = "trials"
             return None
-        if self._alike >= AGAIN:
-            self.stopped = "nothing new"
-            return None
-        if self._alike == 0 and sum(map(_counts, found)) % NEAR:
+        if self._alike >= ALIKE:  # a model of what is good keeps coming back to it
+            if self._ask_for_an_unseen_one() is None:
+                self.stopped = "nothing new"
+                return None
+        elif sum(map(_counts, found)) % NEAR:
             self._ask_for_a_neighbour()
-        trial = self._ask()
+        trial = self.study.ask()
         values = self.space.suggest(trial)
         trial.set_user_attr("worker", studies.me())
         trial.set_user_attr("values", values)
@@ -90,10 +92,11 @@ class Worker:
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
 
     def _ask_for_a_neighbour(self) -> None:
-        """All but every NEAR-th setting are next to the best so far."""
+        """All but every NEAR-th setting are next to a good one: to what would be picked, or to the highest score."""
         tried = list(trials.settings(self.study))
         whole = {s.number: s.results for s in tried if s.results.has(self.order)}
-        best = self.rule.choose(whole, self.order)
+        rule = self.rule if len(tried) % 2 else replace(self.rule, pick="best")
+        best = rule.choose(whole, self.order)
         if best is None:
             return
         known = {setting.key for setting in tried}
@@ -104,18 +107,18 @@ class Worker:
                 self.study.enqueue_trial(self.space.params(near))
                 return
 
-    def _ask(self) -> Trial:
-        if self._alike < 2:
-            return self.study.ask()
+    def _ask_for_an_unseen_one(self) -> dict[str, Any] | None:
+        """At random; None: none is found, and the space is taken to be used up."""
         optuna = needs("optuna")
-        before = self.study.sampler
-        try:  # a model of what is good keeps coming back to it
-            self.study.sampler = optuna.samplers.RandomSampler(
-                seed=self.seed + len(self.study.get_trials(deepcopy=False))
-            )
-            return self.study.ask()
-        finally:
-            self.study.sampler = before
+        known = {setting.key for setting in trials.settings(self.study)}
+        seed = self.seed + len(self.study.get_trials(deepcopy=False))
+        draws = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+        for _ in range(DRAWS):
+            values = self.space.suggest(draws.ask())
+            if key_of(values) not in known:
+                self.study.enqueue_trial(self.space.params(values))
+                return values
+        return None
 
     def _withdrawn(self, trial: Trial, key: str) -> bool:
         """Whether this trial is not to be run: one too many, or the same as an earlier one."""

@@ -64,7 +64,8 @@ HALF = [1.0, 0.0] * 8
     [
         (Race(two=False), results(BAD), results(GOOD), True),
         (Race(two=False), results(GOOD), results(BAD), False),
-        (Race(two=False), results(GOOD), results(GOOD), False),
+        (Race(two=False), results(GOOD), results(GOOD), True),  # the same in all 16: a knob without effect
+        (Race(two=False), results(GOOD, cost=2), results(GOOD), False),
         (Race(two=True, pick="best"), results(BAD, cost=1), results(GOOD, cost=9), True),  # no use for it
         (Race(two=True, pick="knee"), results(BAD, cost=1), results(GOOD, cost=9), False),  # it is cheaper
         (Race(two=True, pick="knee"), results(BAD, cost=9), results(GOOD, cost=1), True),
