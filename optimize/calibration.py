@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..modules.parts import parts_of
 from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from ..modules.scale import Scale
@@ -151,7 +152,7 @@ def search_in(module: Any) -> Program:
         return module
     inside = []
     if isinstance(module, dspy.Module):
-        inside = [part for _, part in module.named_sub_modules() if isinstance(part, Program)]
+        inside = [part for _, part in parts_of(module, Program)]
     if len(inside) != 1:
         raise ValueError(f"program={type(module).__name__}: holds {len(inside)} searches; give one that holds one")
     return inside[0]

@@ -12,7 +12,6 @@ import dspy
 
 from . import confirm, trials
 from .confirm import STUDENT, Rule, Verdict
-from .ledger import FINAL
 from .race import Result, Results
 from .space import Space
 from .trials import Setting
@@ -93,7 +92,7 @@ class Finale:
                         kept[f"{number}:{id}"] = [one.score, one.cost, one.error]
 
                     trier.on_example = lambda: None
-                    trier.try_all(program, new, FINAL, purse, 1.0, done)
+                    trier.try_all(program, new, trier.ledger.final, purse, 1.0, done)
                 study.set_user_attr("again", kept)
         except Spent as spent:
             logger.warning("the budget (%s) ended before all fresh examples were run", spent.why)

@@ -12,6 +12,7 @@ import dspy
 from dspy.predict.parameter import Parameter
 
 from ..modules.header import digest, settled
+from ..modules.parts import parts_of
 from .fields import as_json
 from .scoring import Scorer
 
@@ -41,10 +42,10 @@ def _program(program: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": _name(type(program))}
     for name, parameter in program.named_parameters():
         found[name] = digest(_state(parameter))
-    for name, module in program.named_sub_modules():
+    for name, module in parts_of(program):
         knobs = {key: value for key, value in vars(module).items() if _is_knob(key, value)}
         if knobs and not isinstance(module, Parameter):  # which has said what it is; a predictor draws random names
-            found[f"{name}.*"] = digest([_name(type(module)), knobs])
+            found[f"{name or 'self'}.*"] = digest([_name(type(module)), knobs])
     return found
 
 

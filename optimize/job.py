@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -68,7 +69,10 @@ class Job:
     def _open(self) -> tuple[optuna.Study, Trier]:
         tuner, folder = self.tuner, self.tuner.log_dir
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ValueError(f"log_dir={str(folder)!r}: is no folder that can be written to: {error}") from error
         storage, name = tuner.storage, tuner.study
         if storage is None and folder is not None:
             storage, name = folder / STUDY, name or "tuning"
@@ -80,8 +84,9 @@ class Job:
             self.before = recording.hits.calls, recording.paid.calls
         threads = tuner.num_threads or dspy.settings.num_threads or 8
         ledger = Ledger(study, tuner.budget)
+        left = partial(self._seconds_left, ledger)
         cost: Cost = tuner.cost if tuner.cost is not None else "calls"
-        return study, Trier(self.examples, tuner.scorer, cost, threads, recording, ledger, self._seconds_left)
+        return study, Trier(self.examples, tuner.scorer, cost, threads, recording, ledger, left)
 
     @property
     def _two(self) -> bool:
@@ -121,9 +126,9 @@ class Job:
         scores = [r.score for s in trials.settings(study) for r in s.results.by_example.values() if r.score is not None]
         return max(scores) - min(scores) if scores and (max(scores) > 1 or min(scores) < 0) else 1.0
 
-    def _seconds_left(self) -> float | None:
+    def _seconds_left(self, ledger: Ledger) -> float | None:
         most = self.tuner.budget.seconds
-        return None if most is None else self.share * most - (time.monotonic() - self.began)
+        return None if most is None else self.share * most - ledger.seconds()
 
     # ---- what it makes of it
 

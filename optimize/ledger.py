@@ -6,6 +6,8 @@ much. Of two that want the last of it at once at least one sees the other's wish
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     import optuna
 
 KINDS: tuple[str, ...] = ("calls", "tokens", "cost")
-FINAL = "final"  # who holds a lease after the race; the others are trials by their numbers
+FINAL = "final"  # who holds a lease after the race, each run its own; the others are trials by their numbers
+PAID, WORKED = "paid ", "worked "  # attributes of the study, by the run that wrote them
 Amounts = dict[str, float]
 
 
@@ -26,6 +29,8 @@ class Ledger:
 
     def __init__(self, study: optuna.Study, budget: Budget) -> None:
         self.study = study
+        self.run = uuid.uuid4().hex[:12]
+        self.began = time.time()
         self.ceilings: Amounts = {k: v for k in KINDS if (v := getattr(budget, k)) is not None}
 
     def held(self, but: int | str | None = None) -> Amounts:
@@ -65,15 +70,33 @@ class Ledger:
         """What the holder has really paid; the rest of its lease is free."""
         self._write(holder, {"calls": spent.calls, "tokens": spent.tokens, "cost": spent.cost})
 
+    @property
+    def final(self) -> str:
+        """The holder of what this run pays after the race."""
+        return f"{FINAL} {self.run}"
+
+    def seconds(self) -> float:
+        """How long the study has been worked at: the time in which one run or more of it went on."""
+        now = time.time()
+        self.study.set_user_attr(f"{WORKED}{self.run}", [self.began, now])
+        spans = [span for name, span in self.study.user_attrs.items() if name.startswith(WORKED)]
+        total, until = 0.0, 0.0
+        for begin, end in sorted(spans):
+            total += max(0.0, end - max(begin, until))
+            until = max(until, end)
+        return total
+
     def _entries(self) -> Iterator[tuple[int | str, Mapping[str, float]]]:
         for trial in self.study.get_trials(deepcopy=False):
             yield trial.number, trial.user_attrs.get("paid", {})
-        yield FINAL, self.study.user_attrs.get("paid", {})
+        for name, amounts in self.study.user_attrs.items():
+            if name.startswith(PAID):
+                yield name.removeprefix(PAID), amounts
 
     def _write(self, holder: int | str, amounts: Amounts) -> None:
         storage: Any = self.study._storage
         if isinstance(holder, str):
-            self.study.set_user_attr("paid", amounts)
+            self.study.set_user_attr(f"{PAID}{holder}", amounts)
             return
         trial_id = storage.get_trial_id_from_study_id_trial_number(self.study._study_id, holder)
         storage.set_trial_user_attr(trial_id, "paid", amounts)

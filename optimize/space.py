@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..modules.parts import parts_of
 from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from .dimensions import Dimension, label
@@ -151,10 +152,7 @@ def settled(program: dspy.Module, values: Mapping[str, Any]) -> dspy.Module:
 
 def programs_in(module: dspy.Module) -> Iterator[tuple[str, Program]]:
     """The search programs of a module by their paths: "" for the module itself, `solve`, `steps[0]`."""
-    found: Any = module.named_sub_modules(type_=Program)
-    for name, inner in found:
-        path = str(name).removeprefix("self").removeprefix(".")
-        yield path, inner
+    yield from parts_of(module, Program)
 
 
 def _belongs(name: str, path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import dspy
 
 from ..modules.calls.limit import limit
+from ..modules.parts import parts_of
 from ..modules.program import Program
 from ..modules.recording import Recording, RecordLM
 from ..modules.recording.ledger import Ledger as Served
@@ -204,7 +205,7 @@ def with_shared_calls(program: dspy.Module, recording: Recording | None) -> dspy
         return copied
     for _, predictor in copied.named_predictors():
         predictor.lm = recorded(predictor.lm, recording)
-    for _, inner in copied.named_sub_modules(type_=Program):
+    for _, inner in parts_of(copied, Program):
         for name in (*(f"{role}_lm" for role in ROLES), "cheap_rate"):
             if isinstance(found := getattr(inner, name, None), dspy.BaseLM):
                 setattr(inner, name, recorded(found, recording))

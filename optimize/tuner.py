@@ -10,6 +10,7 @@ from typing import Any, get_args
 import dspy
 from dspy.teleprompt import Teleprompter
 
+from ..modules.parts import without_evidence
 from ..search import Budget
 from . import studies
 from .confirm import Rule
@@ -159,6 +160,7 @@ class SearchTuner(Teleprompter):
         rule = Rule(pick, tolerance, self.cost_limit)
         picked({0: Point(0.0, 0.0)}, pick, tolerance)  # refuses a wrong pick before anything is paid
         examples, order, fresh = split(trainset, valset, self.seed)
+        student = without_evidence(student)
         prompts = None if self.prompts is None else Prompts.of(student, self.prompts)
         return Job(self, student, space_of(student, space, prompts), examples, order, fresh, rule)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,13 @@ class Tuning:
     seconds: float = 0.0
     running: float = 0.0
     study: optuna.Study | None = None
+
+    def __deepcopy__(self, memo: Any) -> Tuning:  # evidence, of which a copied program has the same
+        return self
+
+    def __reduce__(self) -> Any:  # without the study, whose storage is open, and may hold a password
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "study"}
+        return partial(Tuning, **kept), ()
 
     @property
     def improved(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -12,8 +14,12 @@ import pytest
 
 from rankings import examples, model, program
 from thoughtree import Beam, Budget, load
+from thoughtree.modules.parts import without_evidence
+from thoughtree.optimize.identity import describe
 from thoughtree.optimize.metrics import solved
 from thoughtree.optimize.prompt_sets import Prompts
+from thoughtree.optimize.scoring import Scorer
+from thoughtree.optimize.space import programs_in
 from thoughtree.optimize.split import split
 from thoughtree.optimize.studies import StudyError
 from thoughtree.optimize.tuner import SearchTuner
@@ -359,3 +365,43 @@ def test_scores_that_are_a_matter_of_degree_are_raced_by_wilcoxon():
     found = made.detailed_results
     assert made.controller.width == 4
     assert sum(s.beaten_by is not None for s in found.settings.values()) >= 3
+
+
+# ---- what the result carries along
+
+
+def test_what_was_tried_is_no_part_of_the_program():
+    made = cheapest()
+    assert [name for name, _ in made.named_predictors()] == ["propose.predict"]
+    assert [path for path, _ in programs_in(made)] == [""]
+    again = tuned(made, trials=2, pick="cheapest")
+    assert set(again.detailed_results.values) == set(made.detailed_results.values)
+    assert not hasattr(again.candidate_programs[0]["program"], "candidate_programs")  # or it would grow with each round
+    described = [describe(one, Scorer(solved), SET, []) for one in (made, without_evidence(made))]
+    assert described[0] == described[1]
+
+
+def test_copies_share_what_was_found_and_no_pickle_holds_the_study():
+    made = cheapest()
+    assert deepcopy(made).detailed_results is made.detailed_results
+    kept = pickle.loads(pickle.dumps(made.detailed_results))
+    assert kept.dump() == made.detailed_results.dump()
+    assert (kept.study, made.detailed_results.study is None) == (None, False)  # its storage may have a password
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_the_budget_holds_over_all_runs(tmp_path, share: bool):
+    """72 calls in the race; the 38 that are left end in the middle of the final stage, and no further run has more."""
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    for _ in range(3):
+        found = tuned(lm=lm(engine), budget=110, trials=1, share=share, log_dir=tmp_path).detailed_results
+        assert 105 <= engine.count() <= 110
+    assert 0 < found.verdict.tuned.n < 24
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"log_dir='.*file': is no folder that can be written to: .*File exists"):
+        tuned(log_dir=tmp_path / "file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, sqrt
+from types import SimpleNamespace
 
 import optuna
 import pytest
@@ -235,3 +236,21 @@ def test_a_share_is_kept_for_the_end():
 def test_without_a_budget_anything_goes():
     shared = study()
     assert Ledger(shared, Budget()).claim(shared.ask().number, {}, {"calls": 1e9}) == {}
+
+
+def test_seconds_count_once_however_many_runs_are_at_work(monkeypatch):
+    """Runs from 100 to 130, from 110 to 150, and from 200 to 205: 50 and 5 seconds."""
+    now = 100.0
+    monkeypatch.setattr("thoughtree.optimize.ledger.time", SimpleNamespace(time=lambda: now))
+    shared = study()
+    first = Ledger(shared, Budget())
+    now = 110.0
+    second = Ledger(shared, Budget())
+    now = 130.0
+    assert first.seconds() == 30.0
+    now = 150.0
+    assert second.seconds() == 50.0
+    now = 200.0
+    third = Ledger(shared, Budget())
+    now = 205.0
+    assert third.seconds() == 55.0
