@@ -39,7 +39,9 @@ class LATS(Program):
         One whose function calls LMs says how often at most, in an attribute `calls` of it.
     reward_fn, threshold: instead of an environment: each action is a whole attempt at the answer, and
         `reward_fn(inputs, prediction) -> float | Prediction(score, feedback)` says what it is worth; one that reaches
-        the threshold (default 1.0) is a solution. One that calls LMs says how often at most, in an attribute `calls`.
+        the threshold (default 1.0) is a solution, and any other's value is its share of the threshold, from 0 to 1; a
+        threshold of 0 or less has no shares, and the model alone judges. One that calls LMs says how often at most, in
+        an attribute `calls`.
     controller: MCTS(rollouts=8, branching=2, exploration=1.0), or any other. budget: a Budget, or a number of calls.
     blend: the weight of the environment's own value (a share of tests passed) in a node's value; the rest is the
         model's score. agreement: the weight of self-consistency, the share of samples that say the same.
