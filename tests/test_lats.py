@@ -237,6 +237,18 @@ def test_a_reward_function_is_environment_enough() -> None:
     assert asked(engine, "attempt_lesson")[0]["attempt_feedback"] == "asks for nothing"
 
 
+@pytest.mark.parametrize(
+    ("score", "threshold", "value"),
+    [(30.0, 60.0, 0.25 * 0.2 + 0.75 * 0.5), (-30.0, 60.0, 0.25 * 0.2), (-5.0, 0.0, 0.2), (-5.0, -1.0, 0.2)],
+)
+def test_a_rewards_value_is_its_share_of_the_threshold(score: float, threshold: float, value: float) -> None:
+    """Without shares, as under a threshold of 0, the model's own score stands alone."""
+    program = LATS("task -> program", reward_fn=lambda inputs, prediction: score, threshold=threshold, blend=0.75)
+    found = solve(program, Engine(actor), task="t", config={"controller": MCTS(rollouts=1)}).search
+    assert [node.value for node in found.tree if node.id] == [pytest.approx(value)] * 2
+    assert [node.reward for node in found.tree if node.id] == [score, score]
+
+
 def test_exactly_one_of_environment_and_reward() -> None:
     with pytest.raises(ValueError, match="exactly one"):
         LATS("task -> program")
