@@ -91,7 +91,6 @@ class Finale:
                         results[number].by_example[id] = one
                         kept[f"{number}:{id}"] = [one.score, one.cost, one.error]
 
-                    trier.on_example = lambda: None
                     trier.try_all(program, new, trier.ledger.final, purse, 1.0, done)
                 study.set_user_attr("again", kept)
         except Spent as spent:

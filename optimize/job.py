@@ -118,6 +118,7 @@ class Job:
             share=RACE,
             limit=self.tuner.cost_limit,
             seed=self.tuner.seed,
+            alone=self.tuner.sampler is not None,
         )
 
     @staticmethod

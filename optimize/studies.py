@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import socket
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from ..modules.calls.redaction import redact
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     import optuna
     from optuna.trial import FrozenTrial, Trial
 
+logger = logging.getLogger(__name__)
+
 FORMAT = "thoughtree.study/1"
 GRACE = 300.0  # seconds without a sign of life after which a trial of another machine counts as lost
+BEAT = 30.0  # seconds between two signs of life
 TOLD = "thoughtree"  # the study's attribute that says what it tunes
 
 
@@ -65,6 +70,8 @@ def storage_of(given: Any) -> Any:
 
         return optuna.storages.JournalStorage(JournalFileBackend(address))
     except Exception as error:
+        if getattr(error, "name", None) in ("grpc", "google", "google.protobuf"):
+            raise StudyError(f"storage={address!r}: needs grpc: pip install grpcio protobuf") from error
         raise StudyError(f"storage={_without_password(address)!r}: cannot be opened: {redact(str(error))}") from error
 
 
@@ -91,7 +98,7 @@ def opened(
         study = optuna.create_study(
             study_name=name, storage=store, directions=directions, load_if_exists=name is not None
         )
-    except (ValueError, optuna.exceptions.StorageInternalError) as error:
+    except Exception as error:  # each kind of storage has its own
         raise StudyError(f"study {name!r}: cannot be opened: {redact(str(error))}") from error
     _same(study, {"format": FORMAT, **told})
     if len(study.directions) != len(directions):
@@ -170,9 +177,27 @@ def lost(trial: FrozenTrial, grace: float = GRACE) -> bool:
     return _born(worker["pid"]) != worker["born"]
 
 
-def sign(trial: Trial) -> None:
-    """A sign of life."""
-    trial.set_user_attr("seen", time.time())
+@contextmanager
+def alive(trial: Trial) -> Iterator[None]:
+    """Signs of life while the trial is at work, from a thread of their own: one example may take longer than GRACE."""
+    ended = Event()
+
+    def signs() -> None:
+        while True:
+            try:
+                trial.set_user_attr("seen", time.time())
+            except Exception as error:  # the trial's own work meets it too
+                logger.debug("trial %s: no sign of life: %s", trial.number, redact(str(error)))
+            if ended.wait(BEAT):
+                return
+
+    thread = Thread(target=signs, name="thoughtree-alive", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def digest(value: Any) -> str:

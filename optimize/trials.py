@@ -43,14 +43,18 @@ def write(trial: Trial, setting: Setting) -> None:
     trial.set_user_attr("results", found)
 
 
+def results_of(attributes: Mapping[str, Any]) -> Results:
+    """Those that `write` kept."""
+    return Results({int(id): Result(s, c, e) for id, s, c, e in attributes.get("results", [])})
+
+
 def read(trial: FrozenTrial) -> Setting:
     """The setting that a trial tried. Values that are no JSON (a scale) come as JSON made them."""
     attributes = trial.user_attrs
-    results = Results({int(id): Result(s, c, e) for id, s, c, e in attributes.get("results", [])})
     return Setting(
         trial.number,
         dict(attributes.get("values", {})),
-        results,
+        results_of(attributes),
         attributes.get("beaten_by"),
         attributes.get("error"),
     )

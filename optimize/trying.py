@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any, Literal, get_args
 
@@ -63,7 +64,6 @@ class Trier:
     recording: Recording | None
     ledger: Ledger
     deadline: Callable[[], float | None]
-    on_example: Callable[[], None] = lambda: None
     per_example: Amounts = field(default_factory=dict[str, float])
     seconds: float = 0.0  # wall time in which examples ran
     _ran: int = 0
@@ -101,12 +101,12 @@ class Trier:
 
         purse: the holder's own, from its first examples on. Raises Spent where the budget ends first, and Hopeless.
         """
-        runner, lock, waiting = Runner(program, self.scorer, Metering.here()), Lock(), list(ids)
+        lock, waiting = Lock(), list(ids)
         while waiting:
             self._fund(holder, purse, len(waiting), share)
             before, refused = purse.spent, list[int]()
 
-            def one(id: int) -> None:
+            def one(id: int, runner: Runner) -> None:
                 tried = self._one(runner, id)
                 with lock:
                     if tried is None:
@@ -116,12 +116,12 @@ class Trier:
                         raise Hopeless(tried.outcome.error)
                     self._ran += 1
                     done(id, tried)
-                    self.on_example()
 
             began = time.monotonic()
             try:
                 with self._sharing(purse):
-                    in_threads(waiting, one, self.threads)
+                    runner = Runner(program, self.scorer, Metering.here())  # here, where the LM is the shared one
+                    in_threads(waiting, partial(one, runner=runner), self.threads)
             finally:
                 self.seconds += time.monotonic() - began
                 self.ledger.settle(holder, purse.spent)

@@ -44,7 +44,8 @@ class SearchTuner(Teleprompter):
     counts. cost_limit: the most that it may; the score is then the only objective, under that constraint.
     log_dir: a folder for the study, the replies, and the report; a study that was killed goes on there. storage, study:
     where else the study is kept (a path, a database, grpc://host:port), and its name: processes that give the same
-    share it. share: whether LM calls are shared between settings. sampler: any of Optuna's (None: TPE).
+    share it. share: whether LM calls are shared between settings. sampler: any of Optuna's, which then
+    proposes all settings but the first (None: TPE, and neighbours of the best).
     prompts: programs made from the student with other prompts, or one with `candidate_programs`, as MIPROv2, COPRO and
     BetterTogether leave them: which prompts are used is then one more knob.
     """

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ALIKE = 2  # proposals in a row that were there before, after which one is drawn at random
+AGAIN = 20  # such proposals of a sampler that is the user's own, after which it is taken to have no others
 DRAWS = 500  # at random without a new one, after which the space is taken to be used up
 NEAR = 3  # one of so many settings is the sampler's own
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
@@ -40,6 +41,7 @@ class Worker:
 
     cap: trials of the study, over all its workers. share: of the budget, that the race may take. limit: the cost above
     which a setting is no good; None: cost is an objective, or nothing. first: examples before the first comparison.
+    alone: whether the study's sampler, which is the user's own, proposes all settings but the first.
     """
 
     study: optuna.Study
@@ -54,6 +56,7 @@ class Worker:
     limit: float | None = None
     first: int = 8
     seed: int = 0
+    alone: bool = False
     stopped: str | None = None
     _alike: int = field(default=0)
     _fruitless: int = field(default=0)
@@ -78,7 +81,11 @@ class Worker:
         if sum(map(_counts, found)) >= self.cap:
             self.stopped = "trials"
             return None
-        if self._alike >= ALIKE:  # a model of what is good keeps coming back to it
+        if self.alone:
+            if self._alike >= AGAIN:
+                self.stopped = "nothing new"
+                return None
+        elif self._alike >= ALIKE:  # a model of what is good keeps coming back to it
             if self._ask_for_an_unseen_one() is None:
                 self.stopped = "nothing new"
                 return None
@@ -145,20 +152,39 @@ class Worker:
             if not studies.lost(trial):
                 continue
             try:
-                self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+                self._tell_study(trial.number, None, optuna.trial.TrialState.FAIL)
             except (ValueError, optuna.exceptions.UpdateFinishedTrialError):
                 continue  # another worker was faster
             tried = trial.user_attrs.get("retry", 0) + 1
-            if trial.params and tried <= RETRIES:
-                self.study.enqueue_trial(trial.params, user_attrs={"retry": tried, "retry_of": trial.number})
+            if tried <= RETRIES:
+                self._ask_again(trial, tried)
+
+    def _ask_again(self, trial: Trial | FrozenTrial, tried: int) -> None:
+        """For what was not tried to its end; what is known of it goes with it."""
+        if "values" not in trial.user_attrs:
+            return
+        known = {"retry": tried, "retry_of": trial.number, "results": trial.user_attrs.get("results", [])}
+        self.study.enqueue_trial(trial.params, user_attrs=known)
 
     def _fail(self, trial: Trial) -> None:
-        self.study.tell(trial, state=needs("optuna").trial.TrialState.FAIL)
+        self._tell_study(trial, None, needs("optuna").trial.TrialState.FAIL)
+
+    def _tell_study(self, trial: Trial | int, values: Any, state: Any = None) -> None:
+        """Samplers that come to the end of what they propose, as of a grid, stop Optuna's own loop; here it is ours."""
+        number = trial if isinstance(trial, int) else trial.number
+        try:
+            self.study.tell(trial, values, state=state)
+        except (RuntimeError, KeyError):  # KeyError: a grid looks for its mark on a trial that it did not propose
+            told = self.study.get_trials(deepcopy=False)[number]
+            if not self.alone or not told.state.is_finished():
+                raise
+            if not any(other.state.name == "WAITING" for other in self.study.get_trials(deepcopy=False)):
+                self.stopped = self.stopped or "nothing new"
 
     # ---- one setting
 
     def _race(self, trial: Trial, values: dict[str, Any]) -> None:
-        setting = Setting(trial.number, values)
+        setting = Setting(trial.number, values, trials.results_of(trial.user_attrs))
         try:
             program = with_shared_calls(self.space.settle(self.student, values), self.trier.recording)
         except (ValueError, TypeError) as error:
@@ -168,12 +194,14 @@ class Worker:
             self._alike += 1
             return
         try:
-            self._climb(trial, setting, program)
+            with studies.alive(trial):
+                self._climb(trial, setting, program)
         except Spent as spent:
             self.stopped = spent.why
-        except BaseException:
+        except BaseException:  # Ctrl-C too: it goes on where it was, as after a kill
             trials.write(trial, setting)
             self._fail(trial)
+            self._ask_again(trial, trial.user_attrs.get("retry", 0))
             raise
         trials.write(trial, setting)
         self._tell(trial, setting)
@@ -193,8 +221,10 @@ class Worker:
 
     def _climb(self, trial: Trial, setting: Setting, program: dspy.Module) -> None:
         purse = self.trier.purse()
-        self.trier.on_example = lambda: studies.sign(trial)
-        default = trial.number == 0
+        default = setting.key == key_of(self.space.defaults())
+        if not self.race.two:
+            for id in setting.results.scored():
+                trial.report(setting.results.by_example[id].score or 0.0, step=id)
 
         def done(id: int, tried: Tried) -> None:
             setting.results.by_example[id] = tried.result
@@ -245,7 +275,7 @@ class Worker:
         trial.set_user_attr("cost", cost)
         if self.limit is not None:
             trial.set_constraint("cost", cost - self.limit)
-        self.study.tell(trial, [score, cost] if self.race.two else score)
+        self._tell_study(trial, [score, cost] if self.race.two else score)
 
 
 def _counts(trial: FrozenTrial) -> bool:

@@ -405,3 +405,89 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"log_dir='.*file': is no folder that can be written to: .*File exists"):
         tuned(log_dir=tmp_path / "file")
+
+
+@pytest.mark.parametrize("cost", ["calls", None])
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        lambda: optuna.samplers.GridSampler({"controller.width": [2, 4, 6]}),
+        lambda: optuna.samplers.BruteForceSampler(),
+        lambda: optuna.samplers.NSGAIISampler(seed=0),
+        lambda: optuna.samplers.QMCSampler(seed=0, warn_independent_sampling=False),
+    ],
+    ids=["grid", "every", "genetic", "quasi-random"],
+)
+def test_samplers_of_the_users_own(sampler: Any, cost: Any):
+    """A grid comes to its end: the default of 1 and its own three; so does one that tries all there are."""
+    given = {"space": ONLY | {"controller.width": (1, 6)}, "trainset": SET[:16]}
+    found = tuned(sampler=sampler(), cost=cost, trials=7, **given).detailed_results
+    widths = [setting.values["controller.width"] for setting in found.settings.values()]
+    assert (widths[0], len(set(widths))) == (1, len(widths))
+    if isinstance(found.study.sampler, optuna.samplers.GridSampler):
+        assert (sorted(widths), found.ended) == ([1, 2, 4, 6], "nothing new")
+    if isinstance(found.study.sampler, optuna.samplers.BruteForceSampler):
+        assert (sorted(widths), found.ended) == ([1, 2, 3, 4, 5, 6], "nothing new")
+
+
+@pytest.mark.parametrize("at", [5, 80, 200])
+def test_what_was_interrupted_goes_on(tmp_path, at: int):
+    """In the default's trial, in a later one, in the end of another: no trial is lost, and no reply paid for again."""
+    from engines import Engine, lm
+
+    def reply(kind: Any, inputs: dict[str, str], n: int) -> dict[str, str]:
+        if n == at:
+            raise KeyboardInterrupt
+        return {"next_thoughts": "\n".join(map(str, range(1, 9)))}
+
+    engine = Engine(reply)
+    settings = {"lm": lm(engine), "log_dir": tmp_path, "trials": 4, "num_threads": 1, "pick": "cheapest"}
+    with pytest.raises(KeyboardInterrupt):
+        tuned(**settings)
+    found = tuned(**settings).detailed_results
+    lines = map(json.loads, (tmp_path / "replies.jsonl").read_text().splitlines())
+    keys = [line["key"] for line in lines if "key" in line]
+    assert len(keys) == len(set(keys))
+    assert engine.count() == len(keys) + 1  # the one that broke off
+    values = [setting.values["controller.width"] for setting in found.settings.values()]
+    assert (len(values), len(set(values)), 1 in values) == (4, 4, True)
+    default = next(s for s in found.settings.values() if s.values["controller.width"] == 1)
+    assert default.results.has(found.raced)
+
+
+class Twice(dspy.Module):
+    """A pipeline of two searches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.then = program(), [program()]
+
+    def forward(self, need: str) -> Any:
+        self.first(need=need)
+        return self.then[0](need=need)
+
+
+def judged(example: Any, prediction: Any, trace: Any = None) -> bool:
+    """Asks the LM once, and goes by what code has checked."""
+    dspy.Predict("need -> next_thoughts")(need=example.need)
+    return bool(prediction.search.solved)
+
+
+@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("metric", [solved, judged])
+def test_pipelines_and_judges_share_their_calls_and_keep_to_the_budget(metric: Any, share: bool):
+    """Two equal searches of 2 calls an example, and a judge's one."""
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    space = {f"{path}.{name}": value for name, value in ONLY.items() for path in ("first", "then[0]")}
+    space |= {"first.controller.width": 1, "then[0].controller.width": 1}
+    with dspy.context(lm=lm(engine)):
+        tuner = SearchTuner(metric, trials=1, num_threads=4, share=share)
+        found = tuner.compile(Twice(), trainset=SET[:20], space=space).detailed_results
+        each = (2 if share else 4) + (metric is judged)
+        assert (found.paid, engine.count()) == (20 * each, 20 * each)
+        before = engine.count()
+        tuner = SearchTuner(metric, trials=1, num_threads=4, share=share, budget=60)
+        found = tuner.compile(Twice(), trainset=SET, space=space).detailed_results
+        assert 0 < engine.count() - before == found.paid <= 60

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from math import inf, sqrt
 from types import SimpleNamespace
 
 import optuna
 import pytest
 
+from thoughtree.optimize import studies
 from thoughtree.optimize.confirm import Rule, judge
 from thoughtree.optimize.front import Point, front, picked
 from thoughtree.optimize.ledger import Ledger
@@ -254,3 +256,20 @@ def test_seconds_count_once_however_many_runs_are_at_work(monkeypatch):
     third = Ledger(shared, Budget())
     now = 205.0
     assert third.seconds() == 55.0
+
+
+def test_a_trial_at_work_gives_signs_of_life(monkeypatch):
+    monkeypatch.setattr(studies, "BEAT", 0.001)
+    shared = study()
+    trial = shared.ask()
+    seen = set[float]()
+    with studies.alive(trial):
+        while len(seen) < 3:  # the test's own timeout ends it
+            seen.add(trial.user_attrs.get("seen", 0.0))
+    last = trial.user_attrs["seen"]
+    assert not any(thread.name == "thoughtree-alive" for thread in threading.enumerate())
+    other_host = {"host": "elsewhere", "pid": 1, "born": None}
+    trial.set_user_attr("worker", other_host)
+    assert not studies.lost(shared.trials[0], grace=60.0)
+    trial.set_user_attr("seen", last - 61)
+    assert studies.lost(shared.trials[0], grace=60.0)
