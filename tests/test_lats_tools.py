@@ -96,6 +96,28 @@ def test_tools_are_searched_and_the_prediction_carries_reacts_trajectory(concurr
     assert not [call for call in engine.calls if call.kind == ("answer",)]
 
 
+@each
+def test_calls_that_two_branches_make_in_another_order_run_once(concurrency: int, driver: str) -> None:
+    """One branch looks up Rome and then adds, the other adds and then looks up Rome: two paths, and two runs in all."""
+    calls = ["look_up(name='Rome')", "add(a=1, b=2)"]
+
+    def answer(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        if "next_action" not in kind:
+            return script()(kind, inputs, n)
+        made = [call for call in calls if call in inputs["search_path"]]
+        with lock:
+            first.extend([calls[len(first) % 2]] if not made else [])
+            return {"act_reasoning": "r", "next_action": calls[1 - calls.index(made[0])] if made else first[-1]}
+
+    lock, first, library = threading.Lock(), list[str](), Library()
+    controller = MCTS(rollouts=3, branching=2, max_depth=2)
+    program = LATS(SIGNATURE, tools=library.tools, controller=controller, concurrency=concurrency, answer="path")
+    found = solve(program, Engine(answer), driver).search
+    paths = {tuple(str(n.action) for n in found.tree.path(node)[1:]) for node in found.tree if node.depth == 2}
+    assert paths == {tuple(calls), tuple(reversed(calls))}
+    assert sorted(library.runs) == ["1+2", "Rome"]
+
+
 def test_a_memo_is_of_one_search_only() -> None:
     library, engine = Library(), Engine(script("look_up('Rome')", "submit(4)"))
     program = LATS(SIGNATURE, tools=library.tools)

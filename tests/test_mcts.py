@@ -100,7 +100,9 @@ def test_values_of_any_range_give_the_same_visits() -> None:
         rating = Rating(join="mean", unread=None, cut=None, declared=False)
         return [n.visits for n in run(Search(MCTS(rollouts=40), (), rating=rating), answer).tree]
 
-    assert visits(lambda v: v) == visits(lambda v: 200 * v - 100) == visits(lambda v: v / 1000)
+    plain = visits(lambda v: v)
+    assert plain == visits(lambda v: 200 * v - 100) == visits(lambda v: v / 1000)
+    assert plain != visits(lambda v: 0.0)  # they do steer
 
 
 def test_two_exploration_constants_give_different_visits() -> None:
@@ -121,12 +123,29 @@ def test_simulated_nodes_count_one_visit_and_stay_open() -> None:
     assert result.tree.root.total == pytest.approx(0.1 + 0.1 + 0.4)
 
 
-def test_simulation_starts_from_the_best_new_child() -> None:
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_simulation_starts_from_the_best_new_child(best: int) -> None:
     result = run(
-        Search(MCTS(rollouts=1, simulate=True, max_depth=3), (), rating=UNIT),
-        counting(lambda state: 0.9 if state == (1,) else 0.2),
+        Search(MCTS(rollouts=1, branching=3, simulate=True, max_depth=3), (), rating=UNIT),
+        counting(lambda state: 0.9 if state == (best,) else 0.2),
     )
-    assert [n.state[0] for n in result.tree if n.depth >= 2] == [1, 1]
+    assert [n.state[0] for n in result.tree if n.depth >= 2] == [best, best]
+
+
+def test_the_end_of_a_simulation_that_failed_is_reflected_on_too() -> None:
+    """The one terminal state that the rollout came to, three steps down, was judged wrong; those above it were not."""
+
+    def answer(request: Any, tree: Any) -> Any:
+        if isinstance(request, Step):
+            state = (*tree[tree[request.node].parent].state, tree[request.node].action)
+            return Stepped(state, terminal=len(state) == 3, missed=len(state) == 3)
+        if isinstance(request, Reflect):
+            return Reflected(f"not {tree[request.node].state}")
+        return counting(lambda state: 0.5)(request, tree)
+
+    result = run(Search(MCTS(rollouts=1, simulate=True), (), rating=UNIT), answer)
+    assert result.tree.lessons == ["not (0, 0, 0)"]
+    assert result.tree.rollouts[0].reflections == 1
 
 
 def test_lazily_only_visited_children_are_stepped_and_rated() -> None:

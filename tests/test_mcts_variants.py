@@ -157,20 +157,19 @@ def test_a_belief_is_drawn_from_a_beta_distribution() -> None:
     assert variance == pytest.approx(2.6 * 1.4 / (4**2 * 5), abs=0.002)
 
 
-@pytest.mark.parametrize(("deeper_is_better", "shape"), [(True, "deep"), (False, "wide")])
-def test_it_goes_deep_where_that_pays_and_wide_where_it_does_not(deeper_is_better: bool, shape: str) -> None:
-    def value(state: tuple[int, ...]) -> float:
-        return (0.1 if len(state) == 1 else 0.9) if deeper_is_better else (0.9 if len(state) == 1 else 0.1)
+@pytest.mark.parametrize(
+    ("new", "below", "shape"),
+    [(0.1, 0.9, "deep"), (0.9, 0.1, "wide"), (0.6, 0.97, "deep"), (0.3, 0.02, "wide")],
+)
+def test_it_goes_deep_where_that_pays_and_wide_where_it_does_not(new: float, below: float, shape: str) -> None:
+    """What counts is which is better, a first attempt or one that builds on it, and not how good either is."""
 
-    at_depth_1 = [
-        len(
-            run(
-                Search(ABMCTS(rollouts=40, dedupe=False), (), rating=UNIT, seed=seed), counting(value)
-            ).tree.root.children
-        )
-        for seed in range(10)
-    ]
-    assert all(n < 12 for n in at_depth_1) if shape == "deep" else all(n > 28 for n in at_depth_1)
+    def children(seed: int) -> int:
+        search = Search(ABMCTS(rollouts=60, dedupe=False), (), rating=UNIT, seed=seed)
+        return len(run(search, counting(lambda state: new if len(state) == 1 else below)).tree.root.children)
+
+    at_depth_1 = [children(seed) for seed in range(10)]
+    assert all(n < 20 for n in at_depth_1) if shape == "deep" else all(n > 38 for n in at_depth_1)
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
