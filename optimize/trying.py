@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -132,7 +133,10 @@ class Trier:
         """None where a ceiling of the study did not let it come to its end."""
         served = Served()
         with dspy.context(search_saved=served):
-            outcome = runner.run(id, self.examples[id], str(id))
+            if hasattr(type(runner.program), "forward"):
+                outcome = runner.run(id, self.examples[id], str(id))
+            else:  # it has an asynchronous form only
+                outcome = asyncio.run(runner.arun(id, self.examples[id], str(id)))
         if served.refused or outcome.at == "limit":
             return None
         spent = outcome.spent

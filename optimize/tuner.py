@@ -14,6 +14,7 @@ from ..modules.parts import without_evidence
 from ..search import Budget
 from . import studies
 from .confirm import Rule
+from .estimating import dearest, most_of
 from .finale import FEW
 from .front import Point, picked
 from .job import Job
@@ -127,25 +128,31 @@ class SearchTuner(Teleprompter):
         with studies.quiet():
             return self._job(student, **settings).race()
 
-    def estimate(self, student: dspy.Module, valset: Sequence[dspy.Example]) -> dict[str, float | None]:
+    def estimate(
+        self,
+        student: dspy.Module,
+        valset: Sequence[dspy.Example],
+        *,
+        space: Mapping[str, Any] | None = None,
+        **assumptions: Any,
+    ) -> dict[str, float | None]:
         """The most LM calls and dollars that `compile` can take with these examples, before anything is paid.
 
-        None: nothing bounds it. What settings share makes it far less.
+        Every trial is taken to run to its end with the space's dearest setting. What settings share, and what is left
+        early, makes it far less. assumptions: `price` and the others of a program's own `estimate`; without a price
+        dollars are unknown. None: nothing bounds it. Retries, a judge's calls and those of a program's other parts are
+        not in it; the budget's ceilings are.
         """
         fresh = round(FRESH * len(valset))
         runs = self.trials * (len(valset) - fresh) + (FEW + 1) * fresh
-        found = [inner.estimate() for _, inner in programs_in(student)]
-        most: float | None = None
-        dollars: float | None = None
-        if found and all(one.bounded for one in found):
-            most = float(runs * sum(one.total_calls for one in found))
-            costs = [sum(one.cost.values()) for one in found if one.cost is not None]
-            dollars = runs * sum(costs) if len(costs) == len(found) else None
-        ceilings = (self.budget.calls, self.budget.cost)
-        return {
-            "calls": most if ceilings[0] is None else min(float(ceilings[0]), most or float(ceilings[0])),
-            "dollars": dollars if ceilings[1] is None else min(ceilings[1], dollars or ceilings[1]),
-        }
+        program, most = dearest(student, space_of(student, space))
+        own = most_of(student)
+        calls = None if most is None or own is None else runs * most + fresh * max(0.0, own - most)
+        dollars = None
+        if most is not None and assumptions.get("price") is not None:
+            each = [inner.estimate(**assumptions).total_cost for _, inner in programs_in(program)]
+            dollars = runs * sum(one for one in each if one is not None)
+        return {"calls": _least(calls, self.budget.calls), "dollars": _least(dollars, self.budget.cost)}
 
     def _job(
         self,
@@ -170,6 +177,11 @@ def _count(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r}: must be a whole number of at least 1")
     return value
+
+
+def _least(*amounts: float | None) -> float | None:
+    known = [float(amount) for amount in amounts if amount is not None]
+    return min(known) if known else None
 
 
 def _is_number(value: Any) -> bool:

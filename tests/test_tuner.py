@@ -146,10 +146,36 @@ def test_the_budget_is_never_passed(calls: int, share: bool):
 
 
 def test_what_it_can_take_is_said_before():
-    """8 settings on 36 examples, then 4 on 24, each example 1 + 8 calls at most for a beam of width 8."""
+    """8 settings on 36 examples, then 4 on 24, each example 1 + 8 calls at most: a beam's of width 8, its widest."""
     tuner = SearchTuner(solved, trials=8)
-    assert tuner.estimate(program(width=8), SET) == {"calls": float((8 * 36 + 4 * 24) * 9), "dollars": None}
+    most = float((8 * 36 + 4 * 24) * 9)
+    assert tuner.estimate(program(), SET, space=ONLY) == {"calls": most, "dollars": None}
+    assert tuner.estimate(program(), SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)}) == {
+        "calls": most,
+        "dollars": pytest.approx(most * 1e-3),
+    }
+    only = ONLY | {"controller.width": 3}
+    assert tuner.estimate(program(width=8), SET, space=only)["calls"] == float((8 * 36 + 3 * 24) * 4 + 24 * 9)
     assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0
+    assert SearchTuner(solved, budget=Budget(cost=2.5)).estimate(program(), SET)["dollars"] == 2.5
+
+
+def test_no_study_takes_more_than_was_said_before():
+    """Whatever kind of controller, way of rating and number of samples: three trials, without shared calls."""
+    from engines import Engine, lm
+
+    def reply(kind: Any, inputs: dict[str, str], n: int) -> dict[str, str]:
+        return {name: "\n".join(map(str, range(1, 9))) if name == "next_thoughts" else "likely" for name in kind}
+
+    space = {"controller": ["Beam", "DFS", "BestFirst"], "controller.branching": (1, 3), "controller.max_depth": (1, 2)}
+    for seed in range(4):
+        engine = Engine(reply)
+        tuner = SearchTuner(solved, trials=3, num_threads=2, share=False, seed=seed)
+        most = tuner.estimate(program(), SET[:10], space=space)["calls"]
+        with dspy.context(lm=lm(engine)):
+            tuner.compile(program(), trainset=SET[:10], space=space)
+        assert most is not None
+        assert 0 < engine.count() <= most
 
 
 # ---- prompts
@@ -491,3 +517,21 @@ def test_pipelines_and_judges_share_their_calls_and_keep_to_the_budget(metric: A
         tuner = SearchTuner(metric, trials=1, num_threads=4, share=share, budget=60)
         found = tuner.compile(Twice(), trainset=SET, space=space).detailed_results
         assert 0 < engine.count() - before == found.paid <= 60
+
+
+class Awaited(dspy.Module):
+    """A pipeline with an asynchronous form only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.solve = program()
+
+    async def aforward(self, need: str) -> Any:
+        return await self.solve.acall(need=need)
+
+
+def test_a_program_without_a_synchronous_form_is_tuned():
+    space = {f"solve.{name}": value for name, value in ONLY.items()} | {"solve.controller.width": [1, 3]}
+    made = tuned(Awaited(), space=space, pick="cheapest")
+    assert made.solve.controller.width == 3
+    assert (made.detailed_results.paid, made.detailed_results.calls) == (4 * 60, (2 + 4) * 60)
