@@ -8,6 +8,38 @@ import dspy
 import pytest
 from dspy.clients.cache import Cache
 
+# Files whose tests take most of the time, and say nothing of how the package was built and installed.
+SLOW = {
+    "test_cli_compare",
+    "test_cli_eval",
+    "test_cli_tune",
+    "test_dspy_optimizers",
+    "test_dspy_optimizers_worlds",
+    "test_fault_ends",
+    "test_fault_interrupts",
+    "test_fault_matrix",
+    "test_fault_native",
+    "test_fault_turns",
+    "test_fault_variants",
+    "test_fuzz_files",
+    "test_hostile_nodes",
+    "test_hostile_output",
+    "test_journal_damage",
+    "test_journal_disk",
+    "test_kill",
+    "test_program_memory",
+    "test_role_optimizer",
+    "test_secrets",
+    "test_tuner",
+    "test_tuner_processes",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture
 def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
