@@ -133,18 +133,21 @@ class SearchTuner(Teleprompter):
         student: dspy.Module,
         valset: Sequence[dspy.Example],
         *,
+        trainset: Sequence[dspy.Example] | None = None,
         space: Mapping[str, Any] | None = None,
         **assumptions: Any,
     ) -> dict[str, float | None]:
         """The most LM calls and dollars that `compile` can take with these examples, before anything is paid.
 
         Every trial is taken to run to its end with the space's dearest setting. What settings share, and what is left
-        early, makes it far less. assumptions: `price` and the others of a program's own `estimate`; without a price
+        early, makes it far less. trainset: where `compile` gets both sets; else it gets these examples alone, and keeps
+        some for the end. assumptions: `price` and the others of a program's own `estimate`; without a price
         dollars are unknown. None: nothing bounds it. Retries, a judge's calls and those of a program's other parts are
         not in it; the budget's ceilings are.
         """
-        fresh = round(FRESH * len(valset))
-        runs = self.trials * (len(valset) - fresh) + (FEW + 1) * fresh
+        fresh = len(valset) if trainset else round(FRESH * len(valset))
+        raced = len(trainset) if trainset else len(valset) - fresh
+        runs = self.trials * raced + (FEW + 1) * fresh
         program, most = dearest(student, space_of(student, space))
         own = most_of(student)
         calls = None if most is None or own is None else runs * most + fresh * max(0.0, own - most)

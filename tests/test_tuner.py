@@ -154,6 +154,7 @@ def test_what_it_can_take_is_said_before():
         "calls": most,
         "dollars": pytest.approx(most * 1e-3),
     }
+    assert tuner.estimate(program(), SET[50:], trainset=SET[:50], space=ONLY)["calls"] == float((8 * 50 + 4 * 10) * 9)
     only = ONLY | {"controller.width": 3}
     assert tuner.estimate(program(width=8), SET, space=only)["calls"] == float((8 * 36 + 3 * 24) * 4 + 24 * 9)
     assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0

@@ -144,7 +144,9 @@ def _progress(options: TuneOptions) -> AbstractContextManager[Any]:
 
 
 def _estimated(options: TuneOptions, subject: Subject) -> Exit:
-    most = _tuner(options, subject).estimate(subject.program, [*subject.examples, *(subject.valset or [])])
+    space, fresh = space_said(options.space or []), subject.valset
+    given = {"valset": subject.examples} if not fresh else {"trainset": subject.examples, "valset": fresh}
+    most = _tuner(options, subject).estimate(subject.program, space=space, **given)
     if options.json:
         write(json.dumps(most) + "\n")
         return Exit.SOLVED
