@@ -151,11 +151,11 @@ def _of_controller(program: Program) -> Iterator[tuple[Dimension, bool]]:
 
 def _controller(now: Any, kind: str, knobs: Mapping[str, Any]) -> Any:
     """A controller of this kind: the one that there is, or one that takes over what both have."""
+    if kind == type(now).__name__:
+        return replace(now, **knobs) if knobs else now  # one of the user's own need not be a dataclass
     made = CONTROLLERS.get(kind)
     if made is None:
         raise ValueError(f"controller={kind!r}: must be one of {', '.join(CONTROLLERS)}")
-    if type(now) is made:
-        return replace(now, **knobs)
     taken = {name: getattr(now, name) for name in SHARED if hasattr(now, name)}
     return made(**{name: value for name, value in {**taken, **knobs}.items() if _takes(made, name, value)})
 

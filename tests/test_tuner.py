@@ -536,3 +536,16 @@ def test_a_program_without_a_synchronous_form_is_tuned():
     made = tuned(Awaited(), space=space, pick="cheapest")
     assert made.solve.controller.width == 3
     assert (made.detailed_results.paid, made.detailed_results.calls) == (4 * 60, (2 + 4) * 60)
+
+
+class Own(Beam):
+    """A controller of the user's own, whose knobs are its own too."""
+
+
+def test_a_program_by_a_controller_of_the_users_own_is_tuned_in_its_roles():
+    student = program()
+    student.settings.plan = student.plan.replace(controller=Own(width=3, branching=8, max_depth=2))
+    found = tuned(student, trials=2, space={"samples": [1, 2], "propose": "lm", "rate": "code", "temperature": None})
+    assert type(found.controller) is Own
+    assert {s.values["samples"] for s in found.detailed_results.settings.values()} == {1, 2}
+    assert found.detailed_results.verdict.default.score == 1.0
