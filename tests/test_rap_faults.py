@@ -235,3 +235,56 @@ def test_a_world_of_ones_own_needs_no_vocabulary(concurrency: int, driver: str) 
     assert found.search.path == ["take the key", "open the door"]
     assert found.search.status is SearchStatus.SOLVED
     assert set(found.search.rules_broken()) >= {"illegal: it would hurt", "illegal: the door is locked"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    facts: frozenset[str]
+    steps: tuple[str, ...] = ()
+
+
+class Stages(Task[Stage, str]):
+    """Reached by a1, a2, a3 and a4 in order; the only fact of the goal is a word that ends other lists."""
+
+    signature = "start -> steps"
+
+    def initial(self, inputs: Any) -> Stage:
+        return Stage(frozenset({inputs["start"]}))
+
+    def predicted(self, state: Stage, action: str, facts: Any) -> Stage:
+        return Stage(frozenset(facts), (*state.steps, str(action)))
+
+    def is_goal(self, state: Stage) -> bool:
+        return "done" in state.facts
+
+    def key(self, state: Stage) -> Any:
+        return state.facts
+
+    def render(self, state: Stage) -> str:
+        return "\n".join(sorted(state.facts))
+
+    def answer(self, state: Stage) -> dict[str, Any]:
+        return {"steps": " ".join(state.steps)}
+
+
+@each
+def test_the_default_search_finds_four_actions_of_any_world(concurrency: int, driver: str) -> None:
+    """Of three actions at each state one is refused, one leads nowhere, and one is the next of the plan."""
+
+    def stages(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+        if "next_thoughts" in kind:
+            at = inputs["search_state"].removeprefix("step ")
+            return {"next_thoughts": f"x\na{int(at) + 1 if at.isdigit() else 9}\nlose the way at {at}"}
+        if "next_state" in kind:
+            action = inputs["search_action"]
+            if action == "x":
+                return {"next_state": "ILLEGAL: it cannot be done"}
+            leads = {"a1": "step 1", "a2": "step 2", "a3": "step 3", "a4": "done"}
+            return {"next_state": leads.get(action, f"lost after {action}")}
+        return {"step_reasoning": "r", "step_verdict": "no" if "lose" in inputs["search_path"] else "yes"}
+
+    program = RAP(task=Stages(), concurrency=concurrency)
+    with dspy.context(lm=lm(Engine(stages))):
+        found = asyncio.run(program.acall(start="step 0")) if driver == "asyncio" else program(start="step 0")
+    assert (found.steps, found.search.path) == ("a1 a2 a3 a4", ["a1", "a2", "a3", "a4"])
+    assert found.search.status is SearchStatus.SOLVED

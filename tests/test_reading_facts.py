@@ -606,3 +606,24 @@ def test_recorded_predictions(entry):
         assert found["error"] is not None
         del wanted["error"]
     assert {name: found[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "facts"),
+    [
+        ("done", {"done"}),
+        ("at(4)\ndone", {"at(4)", "done"}),
+        ("- end\n- at(4)", {"end", "at(4)"}),
+        ("step 4", {"step 4"}),
+        ("Step 4", {"Step 4"}),
+        ("step4\nat(4)", {"step4", "at(4)"}),
+        ("Step 4\nat(4)", {"at(4)"}),  # a heading
+        ("Done. The new state:\nat(4)", {"at(4)"}),
+        ("Done.", None),
+        ("none", None),
+    ],
+)
+def test_without_a_vocabulary_a_line_is_a_fact_whatever_it_would_be_in_a_list_of_proposals(reply, facts):
+    found = reading.facts(reply, {"at(3)"}, "go on")
+    assert found.state == (None if facts is None else frozenset(facts))
+    assert found.valid is (facts is not None)

@@ -79,7 +79,7 @@ class Lines:
     def said(self, text: str, given: Collection[str]) -> SaidLines:
         known = {_spelled(fact): fact for fact in given}
         found: list[Line] = []
-        for said in items(text):
+        for said in [*items(text), *_passed_over(text)]:
             said = said.rstrip(".;,")
             denied = _DENIED.match(said)
             said = said[denied.end() :] if denied else said
@@ -97,6 +97,17 @@ class Lines:
 
     def lost(self, facts: Collection[str], given: Collection[str]) -> str | None:
         return None
+
+
+# What ends a list of proposals, or numbers one, may be what holds in a world: `done`, `step 4`. `Done.` is talk.
+_BARE = re.compile(r"^[ \t]*(?:[-*•][ \t]+|\d{1,3}[.)][ \t]+)?(done|end|step[ \t]?\d{1,6})[ \t]*$", re.MULTILINE)
+_ALONE = re.compile(r"\s*(step[ \t]?\d{1,6})\s*", re.IGNORECASE)
+
+
+def _passed_over(text: str) -> list[str]:
+    """Facts that a reader of proposals takes for none."""
+    alone = _ALONE.fullmatch(text)
+    return [alone[1]] if alone else _BARE.findall(text)
 
 
 def _spelled(fact: str) -> str:
