@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import dspy
 
-from ..modules.calls.limit import limit
+from ..modules.calls.limit import Refusal, active, limit
 from ..modules.parts import parts_of
 from ..modules.program import Program
 from ..modules.recording import Recording, RecordLM
@@ -127,7 +127,23 @@ class Trier:
                 self.seconds += time.monotonic() - began
                 self.ledger.settle(holder, purse.spent)
                 self._learn(before, purse.spent)
+            if refused and len(refused) == len(waiting) and purse.spent == before:
+                self._stuck(purse)
             waiting = refused
+
+    def _stuck(self, purse: limit) -> None:
+        """Nothing was paid, and all was refused: more of the study's budget would not help. Spent, or Hopeless."""
+        self._seconds()
+        try:
+            purse.check(1)
+        except Refusal as refusal:
+            raise Spent(refusal.why) if refusal.why == "seconds" else Hopeless(str(refusal)) from refusal
+        try:
+            for around in active():
+                around.check(1)
+        except Refusal as refusal:
+            raise Spent(refusal.why) from refusal
+        raise Hopeless("no example was let come to its end, though there is a budget left")
 
     def _one(self, runner: Runner, id: int) -> Tried | None:
         """None where a ceiling of the study did not let it come to its end."""

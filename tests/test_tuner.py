@@ -13,7 +13,7 @@ import optuna
 import pytest
 
 from rankings import examples, model, program
-from thoughtree import Beam, Budget, load
+from thoughtree import Beam, Budget, limit, load
 from thoughtree.modules.parts import without_evidence
 from thoughtree.optimize.identity import describe
 from thoughtree.optimize.metrics import solved
@@ -549,3 +549,19 @@ def test_a_program_by_a_controller_of_the_users_own_is_tuned_in_its_roles():
     assert type(found.controller) is Own
     assert {s.values["samples"] for s in found.detailed_results.settings.values()} == {1, 2}
     assert found.detailed_results.verdict.default.score == 1.0
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_dollars_of_an_unknown_price_are_no_ceiling(share: bool):
+    with pytest.raises(Exception, match=r"cannot be held: the price of .* is unknown; give its prices, or use tokens="):
+        tuned(budget=Budget(cost=1.0), share=share, trials=2)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_limit_around_a_study_ends_it(share: bool):
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    with limit(calls=20):
+        found = tuned(lm=lm(engine), share=share, trials=2).detailed_results
+    assert (engine.count(), found.ended, found.verdict) == (20, "calls", None)
