@@ -80,6 +80,8 @@ def compare(
         for result in [evaluate(program)]
     ]
     goal = next(entry for entry in entries if entry.name == reference)
+    if not goal.spent:
+        raise ValueError(f"match={match!r}: {reference} spent none, so there is nothing to match; give match='calls'")
     lm = lms_of(search).get("propose") or dspy.settings.lm
     if isinstance(lm, dspy.BaseLM) and search.prices:
         lm = gate(lm, prices=search.prices, retries=True)

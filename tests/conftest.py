@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
+
+# Before DSPy is loaded: nothing is read from the user's own cache, or written there; nor by processes that tests start.
+_folder = tempfile.TemporaryDirectory(prefix="thoughtree-tests-")
+os.environ["DSPY_CACHEDIR"] = _folder.name
 
 import dspy
 import pytest
 from dspy.clients.cache import Cache
+
+dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)  # nor from one test to another
 
 # Files whose tests take most of the time, and say nothing of how the package was built and installed.
 SLOW = {
