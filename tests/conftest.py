@@ -10,9 +10,9 @@ from pathlib import Path
 _folder = tempfile.TemporaryDirectory(prefix="thoughtree-tests-")
 os.environ["DSPY_CACHEDIR"] = _folder.name
 
-import dspy
-import pytest
-from dspy.clients.cache import Cache
+import dspy  # noqa: E402
+import pytest  # noqa: E402
+from dspy.clients.cache import Cache  # noqa: E402
 
 dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)  # nor from one test to another
 
