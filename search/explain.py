@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from .budget import Ended, SearchStatus
 from .result import LONGEST, SearchResult
@@ -77,13 +77,18 @@ def warnings(result: Result) -> Iterator[str]:
 
 def _of_steps(result: Result, what: str) -> list[str]:
     """What an environment told of its runs beside what an actor is shown: each `error`, or each `warning`."""
-    records = (node.observation for node in result.tree)
-    return [str(record[what]) for record in records if isinstance(record, dict) and record.get(what) is not None]
+    return [str(record[what]) for record in _records(result) if record.get(what) is not None]
+
+
+def _records(result: Result) -> list[dict[str, Any]]:
+    """What is kept of each step in an environment."""
+    kept: list[Any] = [node.observation for node in result.tree]
+    return [cast("dict[str, Any]", record) for record in kept if isinstance(record, dict)]
 
 
 def _raised(result: Result) -> tuple[list[str], int]:
     """The errors that steps came to, and how many steps there were."""
-    return _of_steps(result, "error"), sum(isinstance(node.observation, dict) for node in result.tree)
+    return _of_steps(result, "error"), len(_records(result))
 
 
 def explain(result: Result) -> list[str]:
