@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = "thoughtree.study/1"
 GRACE = 300.0  # seconds without a sign of life after which a trial of another machine counts as lost
+TRIES = 5  # at a database whose tables another process is making
 BEAT = 30.0  # seconds between two signs of life
 TOLD = "thoughtree"  # the study's attribute that says what it tunes
 
@@ -64,7 +65,7 @@ def storage_of(given: Any) -> Any:
         if found := re.fullmatch(r"grpc://(\[?[\w.:-]+?\]?):(\d+)/?", address):
             return optuna.storages.GrpcStorageProxy(host=found[1], port=int(found[2]))
         if "://" in address:
-            return optuna.storages.RDBStorage(address, engine_kwargs=_patient(address))
+            return _database(address)
         Path(address).parent.mkdir(parents=True, exist_ok=True)
         from optuna.storages.journal import JournalFileBackend
 
@@ -73,6 +74,19 @@ def storage_of(given: Any) -> Any:
         if getattr(error, "name", None) in ("grpc", "google", "google.protobuf"):
             raise StudyError(f"storage={address!r}: needs grpc: pip install grpcio protobuf") from error
         raise StudyError(f"storage={_without_password(address)!r}: cannot be opened: {redact(str(error))}") from error
+
+
+def _database(address: str) -> Any:
+    """Of several processes that make a new file's tables at once all but one fail, and find them made soon after."""
+    from sqlalchemy.exc import IntegrityError, OperationalError
+
+    optuna = needs("optuna")
+    for attempt in range(TRIES if address.startswith("sqlite") else 0):
+        try:
+            return optuna.storages.RDBStorage(address, engine_kwargs=_patient(address))
+        except (IntegrityError, OperationalError):
+            time.sleep(0.1 * 2**attempt)
+    return optuna.storages.RDBStorage(address, engine_kwargs=_patient(address))
 
 
 def _patient(address: str) -> dict[str, Any]:

@@ -63,10 +63,13 @@ class Worker:
 
     def work(self) -> str:
         """Try settings until there is a reason to end, and give it."""
+        taken = needs("optuna").exceptions.UpdateFinishedTrialError
         while self.stopped is None:
-            trial = self._next()
-            if trial is not None:
-                self._race(*trial)
+            try:
+                if (trial := self._next()) is not None:
+                    self._race(*trial)
+            except taken as error:  # two had got it, or this one was silent for so long that it counted as lost
+                logger.warning("another worker has told this trial: %s", error)
         return self.stopped
 
     # ---- the next setting
@@ -96,6 +99,8 @@ class Worker:
         trial.set_user_attr("worker", studies.me())
         trial.set_user_attr("values", values)
         trial.set_user_attr("key", key_of(values))
+        if self.study.get_trials(deepcopy=False)[trial.number].user_attrs.get("worker") != studies.me():
+            return None  # SQLite may give one waiting trial to two that ask at once
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
 
     def _ask_for_a_neighbour(self) -> None:

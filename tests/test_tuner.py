@@ -565,3 +565,19 @@ def test_a_limit_around_a_study_ends_it(share: bool):
     with limit(calls=20):
         found = tuned(lm=lm(engine), share=share, trials=2).detailed_results
     assert (engine.count(), found.ended, found.verdict) == (20, "calls", None)
+
+
+def test_a_trial_that_another_worker_has_told_is_left_to_it():
+    storage = optuna.storages.InMemoryStorage()
+    told = list[int]()
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> bool:
+        if not told:
+            told.append(1)
+            optuna.load_study(study_name="shared", storage=storage).tell(0, state=optuna.trial.TrialState.FAIL)
+        return bool(prediction.search.solved)
+
+    with dspy.context(lm=model()):
+        tuner = SearchTuner(metric, trials=3, num_threads=2, storage=storage, study="shared")
+        found = tuner.compile(program(), trainset=SET[:16], space=ONLY).detailed_results
+    assert (found.ended, len(found.settings)) == ("trials", 3)

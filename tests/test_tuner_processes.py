@@ -105,3 +105,14 @@ def test_the_budget_holds_over_all_processes(tmp_path: Path):
             process.kill()
     assert {process.returncode for process in workers} == {0}, said
     assert 40 <= len(replies(tmp_path)) <= 70
+
+
+@pytest.mark.timeout(120)
+def test_a_new_database_is_opened_by_several_at_once(tmp_path: Path):
+    script = "import sys; from thoughtree.optimize.studies import storage_of; storage_of(sys.argv[1])"
+    address = f"sqlite:///{tmp_path / 'study.db'}"
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, address], stderr=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    said = [process.communicate(timeout=100)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * 4, said
