@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,9 @@ from optuna.trial import TrialState
 
 import tuning_worker
 from rankings import program
-from thoughtree.optimize.studies import storage_of
+from thoughtree.optimize.metrics import solved
+from thoughtree.optimize.studies import StudyError, storage_of
+from thoughtree.optimize.tuner import SearchTuner
 
 HERE = Path(__file__).parent
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -116,3 +119,28 @@ def test_a_new_database_is_opened_by_several_at_once(tmp_path: Path):
     ]
     said = [process.communicate(timeout=100)[1] for process in started]
     assert [process.returncode for process in started] == [0] * 4, said
+
+
+@pytest.mark.timeout(120)
+def test_a_study_behind_a_grpc_proxy(tmp_path: Path):
+    pytest.importorskip("grpc", reason="gRPC proxies need grpcio and protobuf")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    script = (
+        f"import optuna; s = optuna.storages.InMemoryStorage(); optuna.storages.run_grpc_proxy_server(s, port={port})"
+    )
+    server = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    try:
+        proxy = storage_of(f"grpc://localhost:{port}")
+        proxy.wait_server_ready(timeout=60)
+        tuner = SearchTuner(solved, trials=3, num_threads=2, storage=f"grpc://localhost:{port}", study="far")
+        with dspy.context(lm=tuning_worker.model(0.0)):
+            tuner.compile(program(), trainset=tuning_worker.SET, space=tuning_worker.SPACE)
+        done = [t for t in optuna.load_study(study_name="far", storage=proxy).trials if t.state is TrialState.COMPLETE]
+        assert len(done) == 3
+    finally:
+        server.kill()
+        server.wait()
+    with pytest.raises(StudyError, match="study 'far': cannot be opened"), dspy.context(lm=tuning_worker.model(0.0)):
+        tuner.compile(program(), trainset=tuning_worker.SET, space=tuning_worker.SPACE)
