@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Literal
 
 Pick = Literal["best", "knee", "cheapest"]
@@ -82,6 +82,14 @@ def lead_at_least(one: Results, other: Results, ids: Sequence[int], unit: float)
     """The lower end of `lead`, by as many errors as make it clear."""
     mean, error = lead(one, other, ids, unit)
     return mean - SURE * error
+
+
+def dearer_than(limit: float, results: Results, ids: Sequence[int]) -> bool:
+    """Whether the mean cost of these examples is above the limit by two standard errors."""
+    costs = [results.by_example[id].cost for id in results.scored(ids)]
+    if len(costs) < 2:
+        return False
+    return fmean(costs) - 2 * stdev(costs) / sqrt(len(costs)) > limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from .confirm import Rule
 from .extra import needs
 from .intervals import binary
 from .neighbours import neighbours
-from .race import Race, Results, rungs
+from .race import Race, Results, dearer_than, rungs
 from .space import Space
 from .trials import Setting, key_of
 from .trying import Hopeless, Spent, Tried, Trier, with_shared_calls
@@ -245,6 +245,10 @@ class Worker:
                 continue  # the one that all others are measured against runs to its end
             if not setting.results.scored(ids):
                 setting.error = next(r.error for r in setting.results.by_example.values())
+                trial.set_user_attr("error", setting.error)
+                return
+            if self.limit is not None and dearer_than(self.limit, setting.results, ids):
+                setting.error = f"costs {setting.results.cost(ids):.4g} an example, over the limit of {self.limit:g}"
                 trial.set_user_attr("error", setting.error)
                 return
             setting.beaten_by = self._beaten_by(trial, setting, ids)

@@ -85,6 +85,10 @@ def test_a_cost_limit_is_kept():
     assert made.controller.width <= 2  # half solved, at 2 or 3 calls; those of width 3 cost 4
     assert not found.improved
     assert made.controller.width == 1
+    dear = [s for s in found.settings.values() if s.values["controller.width"] > 2]
+    assert dear  # and none of them is paid for to its end
+    assert {len(s.results.by_example) for s in dear} == {8}
+    assert dear[0].error == f"costs {dear[0].values['controller.width'] + 1} an example, over the limit of 3.5"
 
 
 def test_where_nothing_is_better_it_says_so_and_gives_the_program_back():
