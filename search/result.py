@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import pickle
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
@@ -195,6 +197,19 @@ class SearchResult(Generic[S, A]):
 
         return load(Path(path), task)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A search whose task cannot be pickled (tools, a function of a notebook) is pickled as it is saved."""
+        if self.task is not None and not _can_be_pickled(self.task):
+            from .saving import restored, text_of
+
+            return restored, (text_of(self),)
+        return object.__reduce_ex__(self, protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SearchResult[S, A]:
+        copied = type(self)(**{f.name: deepcopy(getattr(self, f.name), memo) for f in fields(self)})
+        memo[id(self)] = copied
+        return copied
+
     def replace(self, **changes: Any) -> SearchResult[S, A]:
         """A copy with some fields changed."""
         return replace(self, **changes)
@@ -220,3 +235,11 @@ class SearchResult(Generic[S, A]):
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _can_be_pickled(task: Any) -> bool:
+    try:
+        pickle.dumps(task)
+    except Exception:  # whatever its parts raise
+        return False
+    return True

@@ -40,11 +40,7 @@ DEFAULTS = {f.name: f.default for f in fields(Node)}
 
 def save(result: SearchResult[Any, Any], path: Path) -> None:
     """Write whole or not at all: a crash leaves the old file."""
-    try:
-        # ASCII, like a journal: whatever a model said, no terminal obeys it, and no lone surrogate is lost.
-        text = json.dumps(dump(result), allow_nan=False, default=_refuse)
-    except (ValueError, RecursionError) as error:  # a NaN, or a state that holds itself, or is nested too deeply
-        raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
+    text = text_of(result)
     partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
     try:
         partial.write_text(text, encoding="ascii")
@@ -52,6 +48,20 @@ def save(result: SearchResult[Any, Any], path: Path) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def text_of(result: SearchResult[Any, Any]) -> str:
+    """What is saved: one JSON object. TypeError for a state that cannot be written."""
+    try:
+        # ASCII, like a journal: whatever a model said, no terminal obeys it, and no lone surrogate is lost.
+        return json.dumps(dump(result), allow_nan=False, default=_refuse)
+    except (ValueError, RecursionError) as error:  # a NaN, or a state that holds itself, or is nested too deeply
+        raise TypeError(f"SearchResult.save: {error}; give the task `dump` and `load` hooks") from error
+
+
+def restored(text: str) -> SearchResult[Any, Any]:
+    """The result whose `text_of` this is, without its task."""
+    return _read(json.loads(text), None)
 
 
 def _refuse(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from engines import Engine, lm
 from thoughtree import LATS, MCTS, Beam, Budget, SearchFailed, SearchProgress, SearchStatus, repeatable
 from thoughtree.search.environment import Observed
 from thoughtree.tasks.live import Rewound
+from thoughtree.testing import RuleLM
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 
@@ -370,3 +372,31 @@ def test_nothing_of_a_call_stays_on_the_module() -> None:
         assert json.dumps(program.dump_state(), default=str) == before
         assert {name: id(value) for name, value in vars(program).items()} == state
     assert isinstance(over_live().task.env, Rewound)
+
+
+@pytest.mark.parametrize("world", ["reward", "tools"])
+def test_a_prediction_is_copied_with_its_task_and_pickled_as_it_is_saved(world: str) -> None:
+    """Neither a function of this test nor a tool can be pickled."""
+
+    def reward(inputs: Any, prediction: Any) -> float:
+        return 0.5
+
+    @repeatable
+    def look_up(country: str) -> str:
+        return "Madrid"
+
+    given: dict[str, Any] = {"reward_fn": reward} if world == "reward" else {"tools": [look_up]}
+    model = RuleLM(act=lambda i: 'submit(answer="Madrid")', judge=lambda i: 0.5, reflect=lambda i: "Look it up.")
+    with dspy.context(lm=model):
+        found = LATS("question -> answer", controller=MCTS(rollouts=1), **given)(question="Spain?")
+    back = pickle.loads(pickle.dumps(found))
+    assert (back.toDict(), back.search.status, back.search.path) == (
+        found.toDict(),
+        found.search.status,
+        found.search.path,
+    )
+    assert (back.search.summary(), back.search.explain()) == (found.search.summary(), found.search.explain())
+    assert back.search.task is None
+    copied = copy.deepcopy(found)
+    assert copied.search.task is not None
+    assert copied.search.path == found.search.path
