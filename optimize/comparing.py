@@ -97,7 +97,8 @@ class _Bench:
     """Runs the baselines, one after the other."""
 
     def __init__(self, evaluate: Evaluate, search: Program, match: Match, goal: float, reward: Reward | None) -> None:
-        self.evaluate, self.match, self.goal, self.reward = evaluate, match, goal, reward
+        self.evaluate, self.goal, self.reward = evaluate, goal, reward
+        self.match: Match = match
         self.question = question_of(search)
         self.left_out: dict[str, str] = {}
         self.trials = 0

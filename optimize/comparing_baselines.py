@@ -42,7 +42,8 @@ class SelfConsistency(dspy.Module):
     def __init__(self, signature: Any, n: int) -> None:
         super().__init__()
         self.answer = dspy.ChainOfThought(signature)
-        self.n, self._outputs = n, tuple(dspy.Predict(signature).signature.output_fields)
+        asked: Any = dspy.Predict(signature).signature
+        self.n, self._outputs = n, tuple(asked.output_fields)
 
     def forward(self, **inputs: Any) -> Any:
         votes: Counter[str] = Counter()

@@ -56,7 +56,8 @@ class Prompts:
     def put(self, program: dspy.Module, id: str) -> None:
         """Give `program` these prompts. Predictors that the set says nothing of keep theirs."""
         chosen = self.sets[id]
-        for name, predictor in program.named_predictors():
+        found: Any = program.named_predictors()
+        for name, predictor in found:
             if name in chosen:
                 instructions, demos = chosen[name]
                 predictor.signature = predictor.signature.with_instructions(instructions)
@@ -64,10 +65,8 @@ class Prompts:
 
 
 def _prompts(program: dspy.Module) -> PromptSet:
-    return {
-        name: (str(predictor.signature.instructions), list(predictor.demos))
-        for name, predictor in program.named_predictors()
-    }
+    found: Any = program.named_predictors()
+    return {name: (str(predictor.signature.instructions), list(predictor.demos)) for name, predictor in found}
 
 
 def _id(prompts: PromptSet) -> str:
