@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .evaluation import EvaluationResult
+from .intervals import mcnemar
 from .paired import Difference
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class Comparison:
 
     @property
     def pays(self) -> bool | None:
-        """Of the reference: True: it beats every baseline beyond doubt. False: one of them is as good. Else None."""
+        """Of the reference: True: it beats every baseline beyond doubt. False: one of them is as good. Else None.
+
+        Neither hangs on examples that failed: it holds even had they all come out against it.
+        """
         return self._pays(self[self.reference])[0]
 
     def _pays(self, search: Entry) -> tuple[bool | None, Entry | None, Difference | None]:
@@ -73,13 +77,10 @@ class Comparison:
         ]
         if not rivals:
             return None, None, None
-        entry, difference = min(rivals, key=lambda pair: (pair[1].difference, pair[0].spent))
-        if difference.difference <= 0:
-            return False, entry, difference
+        as_good = [pair for pair in rivals if no_better(pair[1])]
         doubted = [pair for pair in rivals if not beyond_doubt(pair[1])]
-        if not doubted:
-            return True, entry, difference
-        return None, *min(doubted, key=lambda pair: pair[1].difference)
+        pays = False if as_good else None if doubted else True
+        return pays, *min(as_good or doubted or rivals, key=lambda pair: (pair[1].difference, pair[0].spent))
 
     def _verdict(self, search: Entry) -> str:
         pays, rival, difference = self._pays(search)
@@ -152,11 +153,22 @@ def difference_of(first: Entry, second: Entry) -> Difference | None:
         return None
 
 
+def no_better(difference: Difference) -> bool:
+    """The first does not score higher on the whole, even had it won by 1 every example that is left out."""
+    return difference.difference * difference.n + 100 * difference.left_out <= 0
+
+
 def beyond_doubt(difference: Difference) -> bool:
-    """Scores of 0 and 1: by the exact test, which a few examples never pass; others: by the interval."""
+    """The first is better, even had it lost every example that is left out: those that fail are not any examples.
+
+    Scores of 0 and 1: by the exact test, which a few examples never pass; others: by the interval.
+    """
+    lost = 100 * difference.left_out
+    if difference.difference * difference.n <= lost:
+        return False
     if difference.p_value is not None:
-        return difference.p_value < 1 - difference.confidence
-    return difference.clear
+        return mcnemar(difference.wins, difference.losses + difference.left_out) < 1 - difference.confidence
+    return difference.interval is not None and difference.interval[0] * difference.n > lost
 
 
 def _told(entry: Entry, match: Match) -> str:

@@ -104,6 +104,38 @@ def test_a_tree_that_one_call_does_as_well_as_does_not_pay():
     )
 
 
+class Failing(Oracle):
+    """Answers a plain question rightly, but for the needs in `hard`, on which it fails."""
+
+    hard: frozenset[str] = frozenset()
+
+    def _said(self, kind: Any, inputs: Any, n: int) -> dict[str, str]:
+        if kind != "propose" and inputs["need"].partition("#")[0] in self.hard:
+            raise RuntimeError("too hard")
+        return super()._said(kind, inputs, n)
+
+
+@pytest.mark.parametrize(
+    ("fn", "fails", "pays"),
+    [
+        (lambda need, count: need, (), False),
+        (lambda need, count: need, ("1",), None),  # as good on the 6 that it managed; of the other 3 nobody knows
+        (never, (), True),
+        (never, ("1",), None),  # 6 won, and the 3 that failed may be lost: p = 0.51
+    ],
+)
+def test_no_verdict_hangs_on_examples_that_failed(fn: Any, fails: Any, pays: Any):
+    model = Failing(fn)
+    model.hard = frozenset(fails)
+    with dspy.context(lm=lm(model, num_retries=0)):
+        found = compare([TREE], DEVSET, right, baselines=["direct answer"], num_threads=1, max_errors=9)
+    assert len(found["direct answer"].result.errors) == 3 * len(fails)
+    assert found.pays is pays
+    if pays is None:
+        assert found.verdict.startswith("6 examples cannot tell whether TreeOfThoughts beats direct answer.")
+        assert found.verdict.endswith("3 left out.")
+
+
 def test_few_examples_cannot_tell():
     """Three won of three: a fair coin does that in one of four series, both ways counted."""
     found, _ = compared(never, DEVSET[:3])
