@@ -20,14 +20,17 @@ def rows(result: EvaluationResult) -> list[dict[str, Any]]:
     """A dict an example: its fields and the prediction's (`example_x` and `pred_x` where both have an x), the score
     under the metric's name, then the error and the spending. Names of ours that are taken get a leading underscore.
     """
+    labels = {name for outcome in result.outcomes for name in fields_of(outcome.example)}
+    # Of any row, for all rows: one that failed has no prediction, and its label is in the others' column.
+    shared = labels & {name for outcome in result.outcomes for name in fields_of(outcome.prediction)}
     scored = zip(result.outcomes, result.results, strict=True)
-    return [_row(outcome, result.metric, score) for outcome, (*_, score) in scored]
+    return [_row(outcome, result.metric, score, shared) for outcome, (*_, score) in scored]
 
 
-def _row(outcome: Outcome, metric: str, score: float | None) -> dict[str, Any]:
+def _row(outcome: Outcome, metric: str, score: float | None, shared: set[str]) -> dict[str, Any]:
     example, prediction = fields_of(outcome.example), fields_of(outcome.prediction)
-    row = {f"example_{name}" if name in prediction else name: value for name, value in example.items()}
-    row |= {f"pred_{name}" if name in example else name: value for name, value in prediction.items()}
+    row = {f"example_{name}" if name in shared else name: value for name, value in example.items()}
+    row |= {f"pred_{name}" if name in shared else name: value for name, value in prediction.items()}
     ours = {
         metric: score,
         "feedback": outcome.feedback,

@@ -115,6 +115,21 @@ def test_rows_of_unlike_predictions_share_one_header(tmp_path):
     assert rows[2]["error"].startswith("ValueError: no")
 
 
+def test_the_label_of_a_failed_example_is_in_the_column_of_the_others(tmp_path):
+    path = tmp_path / "out.csv"
+
+    def program(number):
+        if number == 1:
+            raise ValueError("no")
+        return dspy.Prediction(label="x")
+
+    Evaluate(devset=devset("a", "b"), metric=always, save_as_csv=path)(program)
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert "label" not in rows[0]
+    assert [(row["example_label"], row["pred_label"]) for row in rows] == [("a", "x"), ("b", "")]
+
+
 def test_a_field_of_the_programs_keeps_its_name_before_ours(tmp_path):
     path = tmp_path / "out.json"
     Evaluate(devset=devset("a"), metric=always, save_as_json=path)(

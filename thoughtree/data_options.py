@@ -100,7 +100,11 @@ class TuneOptions(DataOptions):
     ] = None
     pick: Annotated[
         Literal["best", "knee", "cheapest"] | None,
-        option(STUDY, "Of the settings that no other beats: the highest score (best, the default), ..."),
+        option(
+            STUDY,
+            "Of the settings that no other beats: the highest score (best, the default), the one where more spending "
+            "begins to bring less (knee), or the cheapest within --tolerance of the best (cheapest).",
+        ),
     ] = None
     tolerance: Annotated[
         float | None, option(STUDY, "A difference in score that is none. Default: 0.02.", metavar="X")
