@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 ALIKE = 2  # proposals in a row that were there before, after which one is drawn at random
 AGAIN = 20  # such proposals of a sampler that is the user's own, after which it is taken to have no others
+GIVES_WAY, POLL = 2.0, 0.05  # seconds that a later trial of the same values has to be withdrawn, if it will be
 DRAWS = 500  # at random without a new one, after which the space is taken to be used up
 NEAR = 3  # one of so many settings is the sampler's own
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
@@ -133,14 +135,14 @@ class Worker:
         return None
 
     def _withdrawn(self, trial: Trial, key: str) -> bool:
-        """Whether this trial is not to be run: one too many, or the same as an earlier one."""
+        """Whether this trial is not to be run: one too many, or the same as another one."""
         earlier = [t for t in self.study.get_trials(deepcopy=False) if t.number < trial.number and _counts(t)]
         if len(earlier) >= self.cap:
             trial.set_user_attr(OVER, True)
             self._fail(trial)
             self.stopped = "trials"
             return True
-        same = next((t.number for t in earlier if t.user_attrs.get("key") == key), None)
+        same = self._same(trial.number, key)
         if same is not None:
             self._alike += 1
             trial.set_user_attr(SAME, same)
@@ -148,6 +150,25 @@ class Worker:
             return True
         self._alike = 0
         return False
+
+    def _same(self, number: int, key: str) -> int | None:
+        """Another trial of these values, which goes on where this one does not; None: there is none.
+
+        Two workers may come to the same values at once. Each writes down its own before it looks, so at least one sees
+        the other. The later one gives way if it is the one that sees; else it runs already, and the earlier one does.
+        """
+        until = time.monotonic() + GIVES_WAY
+        while True:
+            alike = [
+                t.number
+                for t in self.study.get_trials(deepcopy=False)
+                if t.number != number and _counts(t) and t.user_attrs.get("key") == key
+            ]
+            if not alike:
+                return None
+            if min(alike) < number or time.monotonic() >= until:
+                return min(alike)
+            time.sleep(POLL)
 
     def _take_over_lost(self) -> None:
         """Trials whose process is gone are failed, and asked for again."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from math import inf, sqrt
 from types import SimpleNamespace
+from typing import Any
 
 import optuna
 import pytest
 
-from thoughtree.optimize import studies
+from thoughtree.optimize import studies, worker
 from thoughtree.optimize.confirm import Rule, judge
 from thoughtree.optimize.front import Point, front, picked
 from thoughtree.optimize.ledger import Ledger
@@ -273,3 +274,22 @@ def test_a_trial_at_work_gives_signs_of_life(monkeypatch):
     assert not studies.lost(shared.trials[0], grace=60.0)
     trial.set_user_attr("seen", last - 61)
     assert studies.lost(shared.trials[0], grace=60.0)
+
+
+# ---- workers
+
+
+def test_of_two_trials_of_the_same_values_one_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worker, "GIVES_WAY", 0.0)
+    shared = study()
+    first, second, other = shared.ask(), shared.ask(), shared.ask()
+    first.set_user_attr("key", "a")
+    second.set_user_attr("key", "a")
+    other.set_user_attr("key", "b")
+    at_work: Any = SimpleNamespace(study=shared)
+    same = worker.Worker._same
+    assert same(at_work, second.number, "a") == first.number  # the later one gives way
+    assert same(at_work, first.number, "a") == second.number  # unless it runs already
+    assert same(at_work, other.number, "b") is None
+    shared.tell(second, state=optuna.trial.TrialState.FAIL)
+    assert same(at_work, first.number, "a") is None
