@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -33,6 +34,7 @@ def compare(
     num_threads: int | None = None,
     max_errors: int | None = None,
     display_progress: bool = False,
+    resume: str | Path | None = None,
 ) -> Comparison:
     """Evaluate programs, and answers without a search that spend as much, on the same examples.
 
@@ -49,7 +51,8 @@ def compare(
     match: "calls", "tokens" or "dollars". baselines: only these. reward_fn: of the attempts of BestOfN and Refine,
     `reward_fn(inputs, prediction)`, 1.0 for an answer to stop at; None: the task's own check, or the search's reward.
     It must know no labels. metric: any of DSPy's kinds; `thoughtree.solved` checks the baselines' answers by the
-    reference's task. num_threads, max_errors, display_progress: as Evaluate's.
+    reference's task. num_threads, max_errors, display_progress: as Evaluate's. resume: a folder, with one of Evaluate's
+    in it for each program and baseline, from which the same comparison goes on after a kill without paying again.
 
     Raises ValueError where no program is a search, for unknown names, and for dollars that nobody knows;
     EvaluationStopped where the evaluation of a program of the user's does. A baseline's is told in `left_out`.
@@ -76,8 +79,8 @@ def compare(
     )
     entries = [
         Entry(name, "search" if isinstance(program, Program) else "other", result, spending(result, match))
-        for name, program in named.items()
-        for result in [evaluate(program)]
+        for number, (name, program) in enumerate(named.items(), 1)
+        for result in [evaluate(program, resume=_inside(resume, f"program {number}"))]
     ]
     goal = next(entry for entry in entries if entry.name == reference)
     if not goal.spent:
@@ -86,7 +89,7 @@ def compare(
     if isinstance(lm, dspy.BaseLM) and search.prices:
         lm = gate(lm, prices=search.prices, retries=True)
     with dspy.context(lm=lm):
-        bench = _Bench(evaluate, search, match, goal.spent, reward_fn or reward_of(search))
+        bench = _Bench(evaluate, search, match, goal.spent, reward_fn or reward_of(search), resume)
         for name in wanted:
             entries += bench.run(name)
     compared = tuple(_against(goal, entry) for entry in entries)
@@ -96,8 +99,16 @@ def compare(
 class _Bench:
     """Runs the baselines, one after the other."""
 
-    def __init__(self, evaluate: Evaluate, search: Program, match: Match, goal: float, reward: Reward | None) -> None:
-        self.evaluate, self.goal, self.reward = evaluate, goal, reward
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        search: Program,
+        match: Match,
+        goal: float,
+        reward: Reward | None,
+        resume: str | Path | None,
+    ) -> None:
+        self.evaluate, self.goal, self.reward, self.resume = evaluate, goal, reward, resume
         self.match: Match = match
         self.question = question_of(search)
         self.left_out: dict[str, str] = {}
@@ -115,7 +126,7 @@ class _Bench:
 
     def _run(self, name: str) -> list[Entry]:
         if name == DIRECT:
-            return [self._entry(name, self.evaluate(dspy.Predict(self.question)))]
+            return [self._entry(name, self._evaluated(dspy.Predict(self.question), name))]
         if name == THOUGHT:
             return [self._entry(name, self._thought())]
         if name == VOTED:
@@ -129,8 +140,12 @@ class _Bench:
         return [self._matched(name, lambda n: Attempts(dspy.Refine, self.question, n, reward), 2)]
 
     def _thought(self) -> EvaluationResult:
-        found: EvaluationResult = self.evaluate(dspy.ChainOfThought(self.question))
+        found = self._evaluated(dspy.ChainOfThought(self.question), THOUGHT)
         self._unit = spending(found, self.match)
+        return found
+
+    def _evaluated(self, program: dspy.Module, name: str) -> EvaluationResult:
+        found: EvaluationResult = self.evaluate(program, resume=_inside(self.resume, name))
         return found
 
     def _entry(self, name: str, result: EvaluationResult, samples: int | None = None) -> Entry:
@@ -144,7 +159,7 @@ class _Bench:
         tried: dict[int, Entry] = {}
         n = _count(self.goal / unit) if unit else 1
         while n not in tried and len(tried) < ROUNDS:
-            tried[n] = self._entry(name, self.evaluate(make(n)), n)
+            tried[n] = self._entry(name, self._evaluated(make(n), f"{name} x {n}"), n)
             spent = tried[n].spent
             if not spent or abs(spent - self.goal) <= NEAR * self.goal:
                 break
@@ -170,6 +185,10 @@ def _refuse_unpriced(search: Program) -> None:
                 f"match='dollars': the price of {lm.model} (role {role}) is not known; give the search "
                 f"prices={{{lm.model!r}: (dollars per million tokens in, out)}}, or match='tokens'"
             )
+
+
+def _inside(folder: str | Path | None, name: str) -> Path | None:
+    return None if folder is None else Path(folder) / name
 
 
 def _count(n: float) -> int:

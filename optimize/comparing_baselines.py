@@ -13,6 +13,7 @@ from ..modules.program import Program
 from ..modules.sampling import sampling
 from ..tasks import Task
 from .fields import fields_of
+from .identity import called
 from .metrics import Solved, normalized
 
 Reward = Callable[[dict[str, Any], Any], float]
@@ -74,6 +75,7 @@ class Attempts(dspy.Module):
         super().__init__()
         self.answer = dspy.ChainOfThought(signature)
         self.n, self._kind, self._reward = n, kind, reward
+        self.rewarded = digest([called(kind), called(reward)])  # an evaluation by another reward is another
 
     def forward(self, **inputs: Any) -> Any:
         made = self._kind(module=self.answer, N=self.n, reward_fn=self._reward, threshold=1.0, fail_count=self.n)

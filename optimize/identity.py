@@ -29,7 +29,7 @@ def describe(program: Any, scorer: Scorer, devset: list[dspy.Example], keys: lis
         "program": _program(program),
         "lm": _lm(dspy.settings.lm),
         "adapter": None if dspy.settings.adapter is None else type(dspy.settings.adapter).__name__,
-        "metric": _metric(scorer.metric),
+        "metric": called(scorer.metric),
         "devset": {"examples": len(devset), "digest": digest([keys, inputs])},
         "versions": {name: version(name) for name in ("thoughtree", "dspy")},
     }
@@ -38,7 +38,7 @@ def describe(program: Any, scorer: Scorer, devset: list[dspy.Example], keys: lis
 def _program(program: Any) -> dict[str, Any]:
     """Each part by a digest, so that what differs can be named."""
     if not isinstance(program, dspy.Module):
-        return {"kind": _metric(program) if callable(program) else _name(program)}
+        return {"kind": called(program) if callable(program) else _name(program)}
     found: dict[str, Any] = {"kind": _name(type(program))}
     for name, parameter in program.named_parameters():
         found[name] = digest(_state(parameter))
@@ -70,7 +70,7 @@ def _lm(lm: Any) -> Any:
     return [str(getattr(lm, "model", type(lm).__name__)), settings]
 
 
-def _metric(metric: Any) -> Any:
+def called(metric: Any) -> Any:
     """By where it is defined; a function by its code too, since many are called `metric`; an object by its fields."""
     if isinstance(metric, dspy.Module):
         return _program(metric)

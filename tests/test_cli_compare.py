@@ -73,6 +73,15 @@ def test_further_programs_are_files_and_modules():
     assert rows["narrow.json"]["calls"] < rows["game24"]["calls"]
 
 
+def test_a_finished_comparison_is_told_again_and_another_is_refused():
+    arguments = ("compare", "puzzles.csv", "--baselines", "direct answer", "--resume", "kept", "--json")
+    first, again = run(*arguments), run(*arguments)
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert json.loads(first.stdout) == json.loads(again.stdout)
+    assert sorted(path.name for path in Path("kept").iterdir()) == ["direct answer", "program 1"]
+    assert complaint(*arguments, "--width", "2").startswith("--resume kept: ")
+
+
 def test_the_report_of_a_program_that_prints_is_json_all_the_same(tmp_path: Path):
     (tmp_path / "loud.py").write_text(
         "import thoughtree\n"

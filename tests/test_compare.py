@@ -14,7 +14,7 @@ import pytest
 import rankings
 from engines import Engine, lm
 from thoughtree import Game24, TreeOfThoughts
-from thoughtree.optimize import compare, solved
+from thoughtree.optimize import LogError, compare, solved
 from thoughtree.optimize.comparing_baselines import SelfConsistency, question_of
 
 
@@ -78,6 +78,21 @@ def test_baselines_take_as_many_samples_as_spend_what_the_search_spends():
 def test_all_calls_of_all_baselines_are_counted():
     found, model = compared(never, reward_fn=no_label)
     assert model.count() == sum(entry.result.spent.calls for entry in found.entries) + found.trials
+
+
+def test_what_is_finished_is_not_paid_again(tmp_path):
+    """Cut after the search and the two single answers, it goes on; once over, it is told again without a call."""
+    with dspy.context(cache=False):
+        whole, model = compared(never, reward_fn=no_label)
+        _, first = compared(never, baselines=["direct answer", "chain of thought"], resume=tmp_path)
+        found, second = compared(never, reward_fn=no_label, resume=tmp_path)
+        again, third = compared(never, reward_fn=no_label, resume=tmp_path)
+    assert figures(found) == figures(again) == figures(whole)
+    assert first.count() == 9 * (4 + 1 + 1)
+    assert (second.count(), third.count()) == (model.count() - first.count(), 0)
+    assert (found.trials, again.trials) == (whole.trials, whole.trials)
+    with pytest.raises(LogError, match="another evaluation"):
+        compared(never, reward_fn=lambda args, prediction: 0.5, resume=tmp_path)
 
 
 def test_attempts_that_stop_early_get_more_of_them():

@@ -29,18 +29,22 @@ if TYPE_CHECKING:
 
 def compared(options: CompareOptions) -> Exit:
     """Compare, and report. A comparison that is cut has no report: half of it would not be paired."""
-    from .optimize import EvaluationInterrupted, EvaluationStopped
+    from .optimize import EvaluationInterrupted, EvaluationStopped, LogError
     from .optimize.files import check
 
     check(options.html, "--html")
     subject = subject_of(options)
     try:
         found = _run(options, subject, _programs(options, subject))
+    except LogError as error:
+        say(f"--resume {options.resume}: {error}")
+        return Exit.USAGE
     except EvaluationStopped as stopped:
         say(str(stopped))
         return why(stopped.result)
     except EvaluationInterrupted as interrupt:
-        say(f"{interrupt}; what is half compared is no comparison")
+        goes_on = "" if options.resume is None else "; the same command goes on from there"
+        say(f"{interrupt}; what is half compared is no comparison{goes_on}")
         return Exit.INTERRUPTED
     if options.html is not None:
         rows = list(found.rows())
@@ -59,7 +63,7 @@ def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Mod
     from .optimize import compare
     from .optimize.comparing import BASELINES, REFINED
 
-    given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors"))
+    given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors", "resume"))
     if options.baselines is not None:
         given["baselines"] = [name.strip() for name in options.baselines.split(",") if name.strip()]
     elif getattr(subject.lm, "model", None) == MODEL:

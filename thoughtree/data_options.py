@@ -156,6 +156,10 @@ class TuneOptions(DataOptions):
 class CompareOptions(DataOptions):
     """What `thoughtree compare` was asked for."""
 
+    resume: Annotated[
+        Path | None,
+        option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
+    ] = None
     other: Annotated[
         list[str] | None,
         option(
