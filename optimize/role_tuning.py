@@ -43,7 +43,7 @@ class RoleTuning:
     """runs, accepted: examples that were searched, and those of them with a right answer. calls: LM calls that those
     searches made. errors: of the runs that failed. roles: by name. before, after: the whole program on fresh examples,
     without and with the tuned roles. difference: after minus before, by pairs; None where none was scored for both.
-    kept: whether the tuned roles were.
+    kept: whether the tuned roles were: where the whole does no worse with them, and fails no more often.
     """
 
     runs: int
@@ -78,7 +78,10 @@ class RoleTuning:
             before=before,
             after=after,
             difference=difference,
-            kept=changed and difference is not None and difference.difference >= 0,
+            kept=changed
+            and difference is not None
+            and difference.difference >= 0
+            and len(after.errors) <= len(before.errors),  # a failure is no score: the difference knows nothing of it
         )
 
     def summary(self) -> str:
@@ -95,7 +98,8 @@ class RoleTuning:
         elif not any(role.changed for role in self.roles.values()):
             lines.append(f"the whole program is as it was, at {self.before.score}")
         else:
-            what = "kept" if self.kept else "left out, since the whole does worse with them"
+            worse = "does worse" if self.difference.difference < 0 else "fails more often"
+            what = "kept" if self.kept else f"left out, since the whole {worse} with them"
             lines.append(
                 f"the whole program: {self.before.score} before, {self.after.score} after, "
                 f"{self.difference.summary()}; the tuned roles are {what}"

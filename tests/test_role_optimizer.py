@@ -146,6 +146,23 @@ def test_a_role_that_makes_the_whole_worse_is_left_out():
     assert [c["score"] for c in made.candidate_programs] == [100.0, 0.0]
 
 
+def test_roles_with_which_the_whole_fails_are_left_out():
+    """With demonstrations the proposer breaks down on one of two examples. On the other it does as well as before."""
+
+    class Breaking(Model):
+        def _play(self, kind: Any, inputs: Any, helped: bool) -> Any:
+            if kind == "propose" and helped and inputs["numbers"] == examples(2, 0)[1].numbers:
+                raise RuntimeError("the prompt is too long")
+            return super()._play(kind, inputs, False)
+
+    made = compiled(lambda: dspy.LabeledFewShot(k=2), Breaking(), valset=examples(2, 0), roles=["propose"])
+    report = made.detailed_results
+    assert (report.difference.n, report.difference.difference, len(report.after.errors)) == (1, 0.0, 1)
+    assert not report.kept
+    assert made.propose.predict.demos == []
+    assert "left out, since the whole fails more often with them" in report.summary()
+
+
 def test_a_role_of_too_few_examples_or_of_one_class_stays_as_it_is():
     def fn(kind: Any, inputs: Any, n: int) -> Any:
         if kind == "propose":  # the right steps alone: nothing dies
