@@ -30,7 +30,7 @@ class Rule:
     def choose(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> int | None:
         """One of the candidates, by its results on these examples; None where none has any."""
         points: dict[int, Point] = {}
-        for number, results in candidates.items():
+        for number, results in self._steady(candidates, ids).items():
             score, cost = results.score(ids), results.cost(ids)
             if score is not None and cost is not None:
                 points[number] = Point(score, cost)
@@ -40,6 +40,15 @@ class Rule:
         if self.pick == "cheapest":
             return self._cheapest(candidates, within, ids)
         return picked(within, self.pick, self.tolerance)
+
+    def _steady(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> dict[int, Results]:
+        """Those that do not fail on more of the examples than another one does, by more than one, and the tolerance.
+
+        A failure is no score: one that fails on all that is hard would have the best mean of what is left.
+        """
+        failed = {n: results.failed(ids) for n, results in candidates.items() if results.scored(ids)}
+        most = min(failed.values(), default=0.0) + max(self.tolerance, 1 / max(len(ids), 1))
+        return {n: candidates[n] for n, share in failed.items() if share <= most + 1e-12}
 
     def _cheapest(self, candidates: Mapping[int, Results], points: Mapping[int, Point], ids: Sequence[int]) -> int:
         """The cheapest that is not clearly worse than the best: the one-standard-error rule (Breiman et al. 1984),

@@ -49,6 +49,11 @@ class Results:
         found = [self.by_example[id].cost for id in self.scored(among)]
         return fmean(found) if found else None
 
+    def failed(self, among: Iterable[int]) -> float:
+        """The share of those that were run of these examples; 0 where none was."""
+        ran = [one for id in among if (one := self.by_example.get(id)) is not None]
+        return sum(one.score is None for one in ran) / len(ran) if ran else 0.0
+
     def has(self, ids: Sequence[int]) -> bool:
         return all(id in self.by_example for id in ids)
 

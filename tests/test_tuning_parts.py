@@ -150,7 +150,9 @@ def test_no_pick():
 RACED, FRESH = range(20), list(range(20, 60))
 
 
-def end(tuned: list[float], default: list[float], tuned_cost: float = 1.0, default_cost: float = 1.0, **rule):
+def end(
+    tuned: list[float | None], default: list[float | None], tuned_cost: float = 1.0, default_cost: float = 1.0, **rule
+):
     """Two settings, 40 fresh examples; the first wins the race."""
     candidates = {
         0: Results({**results([0] * 20, default_cost).by_example, **results(default, default_cost, 20).by_example}),
@@ -194,6 +196,20 @@ def test_one_of_forty_is_no_worse():
 def test_nothing_over_the_limit_is_taken():
     assert end([1] * 40, [0] * 40, tuned_cost=9, limit=5.0).winner == 0
     assert end([1] * 40, [0] * 40, tuned_cost=9, default_cost=8, limit=5.0).winner == 0  # the cheapest, of none within
+
+
+@pytest.mark.parametrize("pick", ["best", "cheapest", "knee"])
+def test_a_setting_that_fails_on_what_is_hard_is_not_the_best(pick: str):
+    """The default has all of 40 scored, half of them right; the other fails on the half that the default has wrong."""
+    verdict = end([1] * 20 + [None] * 20, [1] * 20 + [0] * 20, tuned_cost=1, default_cost=2, pick=pick)
+    assert (verdict.winner, verdict.improved) == (0, False)
+    assert (verdict.default.n, verdict.default.score) == (40, 0.5)
+
+
+def test_one_failure_costs_no_setting_its_chance():
+    """10 better and 0 worse of the 39 that both have."""
+    verdict = end([1] * 30 + [0] * 9 + [None], [1] * 20 + [0] * 20)
+    assert (verdict.winner, verdict.better) == (5, True)
 
 
 def test_the_judgement_is_of_examples_that_the_choice_did_not_see():
