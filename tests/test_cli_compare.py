@@ -82,6 +82,12 @@ def test_a_finished_comparison_is_told_again_and_another_is_refused():
     assert complaint(*arguments, "--width", "2").startswith("--resume kept: ")
 
 
+def test_a_comparison_whose_search_alone_is_too_dear_has_failed():
+    found = run("compare", "puzzles.csv", "--num-threads", "1", "--total-calls", "3", "--json")
+    assert (found.exit_code, found.stdout) == (4, "")
+    assert found.stderr.splitlines()[-1].endswith("0 of 3 examples were scored")
+
+
 def test_the_report_of_a_program_that_prints_is_json_all_the_same(tmp_path: Path):
     (tmp_path / "loud.py").write_text(
         "import thoughtree\n"

@@ -103,6 +103,16 @@ def test_knobs_are_those_of_solve():
     assert (told["score"], told["calls_per_example"]) == (100.0, 4.0)
 
 
+def test_the_budget_of_the_whole_run_stops_it_and_what_was_scored_is_told():
+    """Two calls an example: the third finds one left, and is not scored by what it could do with that."""
+    found = ranked("--num-threads", "1", "--total-calls", "5", "--json")
+    told = json.loads(found.stdout)
+    assert (found.exit_code, told["scored"], told["failed"], told["not_run"]) == (4, 2, 0, 2)
+    assert told["score"] == 50.0
+    assert "limit" in found.stderr
+    assert complaint("ranks.csv", "--program", "rankings:program", "--total-cost", "-1").startswith("limit(cost=-1.0): give a finite number")
+
+
 def test_a_search_of_its_own_ceiling_stops_at_it():
     told, _ = in_json("--width", "3", "--budget-calls", "1")
     assert (told["score"], told["spent"]["calls"]) == (0.0, 4)

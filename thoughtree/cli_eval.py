@@ -64,7 +64,9 @@ def _run(options: EvalOptions, subject: Subject) -> EvaluationResult:
 
 
 def why(result: EvaluationResult) -> Exit:
-    """Whether a run was stopped by a metric that is wrong, or by what the program calls."""
+    """Whether a run was stopped by its budget, by a metric that is wrong, or by what the program calls."""
+    if not result.errors:
+        return Exit.FAILED
     return Exit.USAGE if all(outcome.at == "metric" for outcome in result.errors) else Exit.MODEL
 
 

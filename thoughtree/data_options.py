@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, option
+from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, WHOLE, option
 from .program_options import ProgramOptions
 
 
@@ -51,7 +51,17 @@ class DataOptions(ProgramOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvalOptions(DataOptions):
+class MeasureOptions(DataOptions):
+    """What a command may spend that measures programs as they are, on all examples together."""
+
+    total_calls: Annotated[int | None, option(WHOLE, "LM calls of all examples.", metavar="N", min=1)] = None
+    total_tokens: Annotated[int | None, option(WHOLE, "Tokens of all examples.", metavar="N", min=1)] = None
+    total_cost: Annotated[float | None, option(WHOLE, "Dollars of all examples.", metavar="X")] = None
+    total_seconds: Annotated[float | None, option(WHOLE, "Wall time.", metavar="S")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalOptions(MeasureOptions):
     """What `thoughtree eval` was asked for."""
 
     resume: Annotated[
@@ -153,7 +163,7 @@ class TuneOptions(DataOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(DataOptions):
+class CompareOptions(MeasureOptions):
     """What `thoughtree compare` was asked for."""
 
     resume: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 PROBLEM, MODEL, SEARCH, KNOBS = "Problem", "Model", "Search", "Knobs of the controller"
 BUDGET, OUTPUT = "Budget of a search (hard ceilings)", "Output"
-DATA, STUDY = "Data", "Study"
+DATA, STUDY, WHOLE = "Data", "Study", "Budget of the whole run (hard ceilings)"
 ALL = "all"
 Chosen = TypeVar("Chosen")
 

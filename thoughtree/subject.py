@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from .data_options import DataOptions
+from .data_options import DataOptions, MeasureOptions
 from .imported import imported, named_object
 from .mistake import Mistake
 from .model import SUCH_AS, model_of, named
+from .modules import limit
 from .modules.program import Program
 from .offline import MODEL, NOTICE
 from .output import say
@@ -25,17 +26,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Metric = Callable[..., Any]
+TOTALS = ("calls", "tokens", "cost", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """valset: fresh examples, where some were given. lm: to configure; None: the program has its own."""
+    """valset: fresh examples, where some were given. lm: to configure; None: the program has its own. ceilings: of all
+    that is spent at work.
+    """
 
     program: dspy.Module
     examples: Sequence[dspy.Example]
     metric: Metric
     lm: Any
     valset: Sequence[dspy.Example] | None = None
+    ceilings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -45,7 +50,7 @@ class Subject:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         try:
-            with dspy.context(lm=self.lm), redirect_stdout(sys.stderr):
+            with dspy.context(lm=self.lm), limit(**self.ceilings), redirect_stdout(sys.stderr):
                 yield
         finally:
             for logger, level in zip(loggers, before, strict=True):
@@ -64,7 +69,9 @@ def subject_of(options: DataOptions, valset: str | None = None) -> Subject:
     lm = _model(options, program)
     if lm is not None and lm.model == MODEL and not options.quiet:
         say(NOTICE)
-    return Subject(program, examples, metric, lm, fresh)
+    ceilings = said(options, TOTALS, "total_") if isinstance(options, MeasureOptions) else {}
+    limit(**ceilings)  # what is wrong with one is said now
+    return Subject(program, examples, metric, lm, fresh, ceilings)
 
 
 def metric_of(name: str) -> Metric:
