@@ -110,7 +110,9 @@ def test_the_budget_of_the_whole_run_stops_it_and_what_was_scored_is_told():
     assert (found.exit_code, told["scored"], told["failed"], told["not_run"]) == (4, 2, 0, 2)
     assert told["score"] == 50.0
     assert "limit" in found.stderr
-    assert complaint("ranks.csv", "--program", "rankings:program", "--total-cost", "-1").startswith("limit(cost=-1.0): give a finite number")
+    assert complaint("ranks.csv", "--program", "rankings:program", "--total-cost", "-1").startswith(
+        "limit(cost=-1.0): give a finite number"
+    )
 
 
 def test_a_search_of_its_own_ceiling_stops_at_it():
