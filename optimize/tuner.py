@@ -48,7 +48,8 @@ class SearchTuner(Teleprompter):
     share it. share: whether LM calls are shared between settings. sampler: any of Optuna's, which then
     proposes all settings but the first (None: TPE, and neighbours of the best).
     prompts: programs made from the student with other prompts, or one with `candidate_programs`, as MIPROv2, COPRO and
-    BetterTogether leave them: which prompts are used is then one more knob.
+    BetterTogether leave them: which prompts are used is then one more knob. They are tried with the student's own knobs
+    first, as many as half of the trials.
     """
 
     def __init__(

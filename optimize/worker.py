@@ -16,6 +16,7 @@ from .confirm import Rule
 from .extra import needs
 from .intervals import binary
 from .neighbours import neighbours
+from .prompt_sets import PROMPTS
 from .race import Race, Results, dearer_than, rungs
 from .space import Space
 from .trials import Setting, key_of
@@ -81,8 +82,7 @@ class Worker:
         self._take_over_lost()
         found = self.study.get_trials(deepcopy=False)
         if not found:
-            # What there is comes first. Two workers that both see nothing ask for it twice, and one is told so.
-            self.study.enqueue_trial(self.space.params(self.space.defaults()))
+            self._ask_for_what_there_is()
         if sum(map(_counts, found)) >= self.cap:
             self.stopped = "trials"
             return None
@@ -94,7 +94,7 @@ class Worker:
             if self._ask_for_an_unseen_one() is None:
                 self.stopped = "nothing new"
                 return None
-        elif sum(map(_counts, found)) % NEAR:
+        elif sum(map(_counts, found)) % NEAR and not any(trial.state.name == "WAITING" for trial in found):
             self._ask_for_a_neighbour()
         trial = self.study.ask()
         values = self.space.suggest(trial)
@@ -104,6 +104,18 @@ class Worker:
         if self.study.get_trials(deepcopy=False)[trial.number].user_attrs.get("worker") != studies.me():
             return None  # SQLite may give one waiting trial to two that ask at once
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
+
+    def _ask_for_what_there_is(self) -> None:
+        """The program as it is, then other prompts with its knobs: they are what somebody found to be good with them.
+
+        Of many prompts the first ones, in half of the trials. Two workers that both see nothing ask for all of it
+        twice, and one is told so.
+        """
+        own = self.space.defaults()
+        prompts = next((one.choices for one in self.space.dimensions if one.name == PROMPTS), ())
+        others = [id for id in prompts if id != own[PROMPTS]]
+        for values in (own, *({**own, PROMPTS: id} for id in others[: self.cap // 2])):
+            self.study.enqueue_trial(self.space.params(values))
 
     def _ask_for_a_neighbour(self) -> None:
         """All but every NEAR-th setting are next to a good one: to what would be picked, or to the highest score."""

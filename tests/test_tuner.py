@@ -221,6 +221,18 @@ def test_prompts_and_knobs_are_tuned_together():
     assert len(ids) == 3
 
 
+def test_each_prompt_is_tried_with_the_knobs_as_they_are_first():
+    """The better of them is found in a space of many knobs, most of which spoil it, by the third setting."""
+    others = [asked("Be brief."), asked("Look at the need.")]
+    made = tuned(lm=attentive(), prompts=others, trials=6, space={"propose": "lm"})
+    tried = sorted(made.detailed_results.settings.items())
+    first = [values for _, setting in tried[:3] for values in [dict(setting.values)]]
+    assert len({values.pop("prompts") for values in first}) == 3
+    assert first[0] == first[1] == first[2]
+    assert made.detailed_results.verdict.better
+    assert made.propose.predict.signature.instructions == "Look at the need."
+
+
 def test_prompts_come_from_an_optimizers_candidates_and_count_once():
     compiled = program()
     compiled.candidate_programs = [{"program": asked("One."), "score": 1.0}, {"program": asked("One."), "score": 0.0}]
