@@ -32,6 +32,7 @@ def calibrate_rater(
     proposals_are_all: bool = False,
     num_threads: int | None = None,
     max_errors: int | None = None,
+    display_progress: bool = False,
 ) -> Calibration:
     """Run `program` on the examples, and measure what its rater said of each node against what became of the node.
 
@@ -49,7 +50,7 @@ def calibrate_rater(
     that is asked about at most `most` of the same ratings (None: the program's own cheap rater, if that is an LM).
     least: labelled nodes of a depth before it gets a curve of its own. lost: the share of all nodes that can be solved
     that the prune threshold may cost. proposals_are_all: see `hindsight.labels`. num_threads, max_errors: None for
-    DSPy's settings.
+    DSPy's settings. display_progress: a bar on stderr.
 
     Raises ValueError for a program that holds no one search, or where no node was rated and labelled.
     """
@@ -75,6 +76,7 @@ def calibrate_rater(
         metric_threshold,
         proposals_are_all,
         dspy.settings.max_errors if max_errors is None else max_errors,
+        display_progress,
     )
     runs = gatherer.run(examples)
     seen = [one for run in runs for one in run.searches if one.program is inner]

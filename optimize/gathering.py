@@ -13,6 +13,7 @@ from ..modules.calls.failures import describe
 from ..modules.program import Program
 from ..modules.trace import Entry, Trace, credit_of
 from ..search.budget import Ended
+from .report import Progress
 from .running import Lost
 from .scoring import Scorer
 from .seen import Seen
@@ -45,6 +46,7 @@ class Gatherer:
     threshold: float | None = None
     proposals_are_all: bool = False
     max_errors: int = 10
+    display_progress: bool = False
     errors: int = 0
     _lock: Lock = field(default_factory=Lock)
 
@@ -54,7 +56,15 @@ class Gatherer:
         Raises the error of the run that was one too many.
         """
         found = [Gathered(example) for example in examples]
-        in_threads(found, lambda one: self._one(one, round), self.threads)
+        with Progress(len(found), self.display_progress) as progress:
+
+            def gather(one: Gathered) -> None:
+                self._one(one, round)
+                with self._lock:
+                    calls = sum(seen.result.spent.calls for seen in one.searches)
+                    progress.count(float(one.accepted) if one.error is None else None, calls)
+
+            in_threads(found, gather, self.threads)
         return found
 
     def _one(self, one: Gathered, round: int) -> None:

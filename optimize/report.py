@@ -116,11 +116,15 @@ class Progress:
             self._bar.stop()
 
     def add(self, outcome: Outcome) -> None:
-        self._calls += outcome.spent.calls
-        if outcome.score is None:
+        self.count(outcome.score, outcome.spent.calls)
+
+    def count(self, score: float | None, calls: int) -> None:
+        """One more that is done. score: None where it failed."""
+        self._calls += calls
+        if score is None:
             self._failed += 1
         else:
-            self._sum += outcome.score
+            self._sum += score
             self._scored += 1
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=self.line())

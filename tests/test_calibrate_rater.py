@@ -241,3 +241,14 @@ def test_settings_that_cannot_be_meant_are_refused(given, said):
         calibrated(rater(), walker(), RIGHT, **given)
     with pytest.raises(ValueError, match="nothing to measure"):
         calibrated(rater(), walker(), [])
+
+
+def test_a_progress_bar_is_on_stderr_and_only_where_it_is_wanted(capsys):
+    """Each search rates the root's two turns, and none of the last depth, where nothing can follow: two calls each."""
+    calibrated(rater(), walker(), forks("left left", "right right"))
+    assert capsys.readouterr().err == ""
+    calibrated(rater(), walker(), forks("left left", "right right"), display_progress=True)
+    shown = capsys.readouterr()
+    assert "2/2" in shown.err
+    assert "100.0 %, 4 calls" in shown.err
+    assert shown.out == ""

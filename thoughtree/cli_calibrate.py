@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ def _run(options: CalibrateOptions, subject: Subject) -> Calibration:
     given: dict[str, Any] = said(options, ("num_threads", "max_errors"))
     if options.cheaper is not None:
         given["cheaper"] = named("--cheaper", options.cheaper, options)
+    given["display_progress"] = sys.stderr.isatty() and not options.quiet
     with subject.at_work():
         try:
             found: Calibration = calibrate_rater(subject.program, subject.examples, metric=subject.metric, **given)
