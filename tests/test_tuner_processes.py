@@ -41,13 +41,20 @@ def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
     return optuna.load_study(study_name="tuning", storage=storage_of(folder / "study.log")).get_trials()
 
 
-def wait_for(folder: Path, states: set[TrialState], most: float = 60.0) -> list[optuna.trial.FrozenTrial]:
-    """Until a trial of one of these states with some results is there."""
+def wait_for_file(path: Path, most: float = 60.0) -> None:
+    until = time.monotonic() + most
+    while not path.exists():
+        assert time.monotonic() < until, f"{path.name} did not come"
+        time.sleep(0.05)
+
+
+def wait_for(folder: Path, states: set[TrialState], besides: int, most: float = 60.0) -> list[optuna.trial.FrozenTrial]:
+    """Until a trial of one of these states is there that another process than this one works at."""
     until = time.monotonic() + most
     while time.monotonic() < until:
         if (folder / "study.log").exists():
             try:
-                found = [t for t in trials(folder) if t.state in states and "worker" in t.user_attrs]
+                found = [t for t in trials(folder) if t.state in states and t.user_attrs.get("worker", {"pid": besides})["pid"] != besides]
             except KeyError:  # not made yet
                 found = []
             if found:
@@ -63,10 +70,12 @@ def replies(folder: Path) -> list[str]:
 
 @pytest.mark.timeout(240)
 def test_four_processes_share_a_study_and_one_is_killed(tmp_path: Path):
-    workers = [worker(tmp_path, 0.01) for _ in range(4)]
+    victim = worker(tmp_path, 0.01, "held")  # in the middle of a trial from its first call on, so that one is lost
+    workers = [victim]
     try:
-        running = wait_for(tmp_path, {TrialState.RUNNING})
-        victim = next(w for w in workers if w.pid in {t.user_attrs["worker"]["pid"] for t in running})
+        wait_for_file(tmp_path / "held")
+        workers += [worker(tmp_path, 0.01) for _ in range(3)]
+        wait_for(tmp_path, {TrialState.RUNNING, TrialState.COMPLETE}, besides=victim.pid)
         lost = {t.number for t in trials(tmp_path) if t.user_attrs.get("worker", {}).get("pid") == victim.pid}
         os.kill(victim.pid, signal.SIGKILL)
         said = [process.communicate(timeout=200) for process in workers]
@@ -82,8 +91,8 @@ def test_four_processes_share_a_study_and_one_is_killed(tmp_path: Path):
     assert len(done) == len(set(widths)) == tuning_worker.CAP
     failed = {t.number: t for t in trials(tmp_path) if t.state is TrialState.FAIL}
     taken_over = {t.user_attrs["retry_of"] for t in trials(tmp_path) if "retry_of" in t.user_attrs}
-    assert taken_over
-    assert taken_over <= lost
+    assert taken_over == lost
+    assert len(lost) == 1
     assert taken_over <= set(failed)
     paid = replies(tmp_path)
     assert len(paid) == len(set(paid))  # no request has two replies

@@ -25,8 +25,13 @@ def tuner(folder: Path, **given: Any) -> SearchTuner:
     return SearchTuner(solved, trials=CAP, num_threads=2, log_dir=folder, **given)
 
 
-def model(delay: float) -> dspy.LM:
+def model(delay: float, held: Path | None = None) -> dspy.LM:
+    """Ranks the places; with `held` it never answers, and says by that file that it was asked."""
+
     def propose(inputs: dict[str, str], n: int | None) -> list[str]:
+        if held is not None:
+            held.touch()
+            time.sleep(600)
         time.sleep(delay)
         return [str(place) for place in range(1, (n or BRANCHING) + 1)]
 
@@ -34,6 +39,7 @@ def model(delay: float) -> dspy.LM:
 
 
 if __name__ == "__main__":
-    with dspy.context(lm=model(float(sys.argv[2]))):
-        budget = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    budget = int(sys.argv[3]) if sys.argv[3:4] not in ([], ["held"]) else None
+    held = Path(sys.argv[1]) / "held" if sys.argv[3:4] == ["held"] else None
+    with dspy.context(lm=model(float(sys.argv[2]), held)):
         print(tuner(Path(sys.argv[1]), budget=budget).race(program(), trainset=SET, space=SPACE))
