@@ -30,8 +30,8 @@ from thoughtree.search import (
 )
 from worlds import Digits, aprepared, play, prepared, search, shot
 
-QUICK = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
-
+QUIET = [HealthCheck.too_slow, HealthCheck.differing_executors]
+QUICK = settings(max_examples=300, deadline=None, suppress_health_check=QUIET)
 
 REASONED = (NodeStatus.PRUNED, NodeStatus.DUPLICATE, NodeStatus.ILLEGAL, NodeStatus.FAILED)
 

@@ -13,6 +13,16 @@ os.environ["DSPY_CACHEDIR"] = _folder.name
 import dspy  # noqa: E402
 import pytest  # noqa: E402
 from dspy.clients.cache import Cache  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# No property fails because the machine is busy.
+settings.register_profile(
+    "any speed",
+    settings.get_profile(settings.get_current_profile_name()),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("any speed")
 
 dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)  # nor from one test to another
 

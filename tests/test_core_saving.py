@@ -38,6 +38,8 @@ from thoughtree.search import (
 )
 from worlds import Letters
 
+QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+
 
 def rich_result() -> SearchResult[Any, Any]:
     """One node of every status, and something in every field."""
@@ -352,7 +354,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, deadline=None, suppress_health_check=QUIET)
 @given(st.data())
 def test_any_one_thing_changed_gives_a_value_error_or_a_result_that_can_be_read(
     tmp_path: Path, data: st.DataObject
@@ -378,7 +380,7 @@ def test_any_one_thing_changed_gives_a_value_error_or_a_result_that_can_be_read(
     loaded.save(tmp_path / "again.json")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=QUIET)
 @given(st.data())
 def test_bytes_changed_or_cut_give_a_value_error_or_a_result(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(json.dumps(FUZZED).encode())
