@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from patience import PATIENCE, in_time
 from thoughtree.search import (
     DFS,
     Ask,
@@ -32,7 +33,7 @@ from thoughtree.search import (
 )
 from worlds import Digits, Letters, search
 
-WIDE = 5.0  # seconds: what must not have been waited for, however slow this machine is
+WIDE = PATIENCE  # seconds: what must not have been waited for, however slow this machine is
 Before = Callable[[Ask], Awaitable[None]]
 
 
@@ -55,6 +56,14 @@ async def hang_on_second(ask: Ask) -> None:
         await asyncio.sleep(2 * WIDE)
 
 
+async def turns_until(holds: Callable[[], object]) -> None:
+    """Give the loop its turns until it holds."""
+    end = time.monotonic() + WIDE
+    while not holds():
+        assert time.monotonic() < end, "it did not come"
+        await asyncio.sleep(0.001)
+
+
 def others() -> set[asyncio.Task[Any]]:
     return {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
@@ -63,89 +72,108 @@ def others() -> set[asyncio.Task[Any]]:
 
 
 def test_at_the_deadline_what_is_in_flight_is_cancelled() -> None:
-    world, cancelled = Letters({"": "abc"}, {"a": 5.0}), []
+    def attempt(seconds: float) -> Any:
+        world, cancelled = Letters({"": "abc"}, {"a": 5.0}), []
 
-    async def hang(ask: Ask) -> None:
-        try:
-            await hang_on_second(ask)
-        except asyncio.CancelledError:
-            cancelled.append(ask.request)
-            raise
+        async def hang(ask: Ask) -> None:
+            try:
+                await hang_on_second(ask)
+            except asyncio.CancelledError:
+                cancelled.append(ask.request)
+                raise
 
-    async def main() -> Any:
-        started = time.monotonic()
-        running = Search(Beam(max_depth=2), "", step=world.step)
-        result = await adrive(running, calls(world, hang), deadline=started + 0.2)
-        assert time.monotonic() - started < WIDE
-        assert others() == set()
-        return result
+        async def main() -> Any:
+            started = time.monotonic()
+            running = Search(Beam(max_depth=2), "", step=world.step)
+            result = await adrive(running, calls(world, hang), deadline=started + seconds)
+            assert time.monotonic() - started < WIDE
+            assert others() == set()
+            return result
 
-    result = asyncio.run(main())
+        result = asyncio.run(main())
+        return (result, cancelled) if len(world.asked) == 3 else None
+
+    result, cancelled = in_time(attempt)
     assert (result.status, result.ended, result.unfinished) == (SearchStatus.UNVERIFIED, Ended.SECONDS, 1)
     assert (result.best.state, result.spent.calls, cancelled) == ("a", 3, [Rate((2,))])
 
 
 def test_a_call_that_swallows_its_cancellation_does_not_hold_the_search() -> None:
-    release = asyncio.Event()
-    world = Letters({"": "ab"})
+    def attempt(seconds: float) -> Any:
+        release, began = asyncio.Event(), []
+        world = Letters({"": "ab"})
 
-    async def stubborn(ask: Ask) -> None:
-        while ask.request == Rate((2,)) and not release.is_set():
-            try:
-                await release.wait()
-            except asyncio.CancelledError:
-                continue
+        async def stubborn(ask: Ask) -> None:
+            while ask.request == Rate((2,)) and not release.is_set():
+                began.append(ask)
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
 
-    async def main() -> Any:
-        started = time.monotonic()
-        running = Search(Beam(), "", step=world.step)
-        result = await adrive(running, calls(world, stubborn), deadline=started + 0.1)
-        assert time.monotonic() - started < WIDE
-        release.set()
-        return result
+        async def main() -> Any:
+            started = time.monotonic()
+            running = Search(Beam(), "", step=world.step)
+            result = await adrive(running, calls(world, stubborn), deadline=started + seconds)
+            assert time.monotonic() - started < WIDE
+            release.set()
+            return result
 
-    result = asyncio.run(main())
+        result = asyncio.run(main())
+        return result if began else None
+
+    result = in_time(attempt)
     assert (result.ended, result.unfinished) == (Ended.SECONDS, 1)
 
 
 def test_a_reply_given_in_spite_of_the_cancellation_is_counted() -> None:
-    world = Letters({"": "ab"})
+    def attempt(seconds: float) -> Any:
+        world, cancelled = Letters({"": "ab"}), []
 
-    async def late(ask: Ask) -> None:
-        try:
-            await hang_on_second(ask)
-        except asyncio.CancelledError:
-            return
+        async def late(ask: Ask) -> None:
+            try:
+                await hang_on_second(ask)
+            except asyncio.CancelledError:
+                cancelled.append(ask)
 
-    async def main() -> Any:
-        running = Search(Beam(), "", step=world.step)
-        return await adrive(running, calls(world, late), deadline=time.monotonic() + 0.1)
+        async def main() -> Any:
+            running = Search(Beam(), "", step=world.step)
+            return await adrive(running, calls(world, late), deadline=time.monotonic() + seconds)
 
-    result = asyncio.run(main())
+        result = asyncio.run(main())
+        return result if cancelled else None
+
+    result = in_time(attempt)
     assert (result.spent.calls, result.unfinished, result.tree[2].value) == (3, 0, None)
 
 
 def test_the_deadline_holds_and_others_have_their_turn_between_replies_of_code() -> None:
-    endless, turns = Letters({"a" * k: "a" for k in range(3000)}), [0]
+    def attempt(seconds: float) -> Any:
+        endless, turns, replies = Letters({"a" * k: "a" for k in range(9000)}), [0], [0]
 
-    def prepare(ask: Ask, tree: Tree[Any, Any]) -> Reply:
-        time.sleep(0.002)
-        return Reply(endless.answer(ask.request, tree), Usage(0), by_code=True)
+        def prepare(ask: Ask, tree: Tree[Any, Any]) -> Reply:
+            time.sleep(0.002)
+            replies[0] += 1
+            return Reply(endless.answer(ask.request, tree), Usage(0), by_code=True)
 
-    async def ticks() -> None:
-        while True:
-            turns[0] += 1
-            await asyncio.sleep(0)
+        async def ticks() -> None:
+            while True:
+                turns[0] += 1
+                await asyncio.sleep(0)
 
-    async def main() -> Any:
-        ticking = asyncio.create_task(ticks())
-        running = Search(Beam(max_depth=3000), "", step=endless.step)
-        result = await adrive(running, prepare, deadline=time.monotonic() + 0.1)
-        ticking.cancel()
-        return result
+        async def main() -> Any:
+            ticking = asyncio.create_task(ticks())
+            running = Search(Beam(max_depth=9000), "", step=endless.step)
+            result = await adrive(running, prepare, deadline=time.monotonic() + seconds)
+            ticking.cancel()
+            return result
 
-    assert asyncio.run(main()).ended is Ended.SECONDS
-    assert turns[0] > 5
+        ended = asyncio.run(main()).ended
+        return (ended, turns[0]) if replies[0] > 12 else None
+
+    ended, turns = in_time(attempt)
+    assert ended is Ended.SECONDS
+    assert turns > 5
 
 
 # ---- cancellation
@@ -163,8 +191,7 @@ def test_cancellation_is_raised_again_and_leaves_nothing_running() -> None:
     async def main() -> None:
         running = Search(Beam(), "", step=world.step)
         task = asyncio.create_task(adrive(running, calls(world, hang)))
-        while len(ended) < 2:  # the proposal and the first rating are in
-            await asyncio.sleep(0.001)
+        await turns_until(lambda: len(ended) == 2)  # the proposal and the first rating are in
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -176,27 +203,34 @@ def test_cancellation_is_raised_again_and_leaves_nothing_running() -> None:
 
 
 def test_cancellation_that_comes_while_the_search_cleans_up_is_raised_too() -> None:
-    world, cleaning = Letters({"": "ab"}), asyncio.Event()
+    def attempt(seconds: float) -> Any:
+        world, cleaning, cancelled = Letters({"": "ab"}), [], asyncio.Event()
 
-    async def slow_to_end(ask: Ask) -> None:
-        try:
-            await hang_on_second(ask)
-        finally:
-            if ask.request == Rate((2,)):
-                cleaning.set()
-                await asyncio.sleep(0.1)
+        async def slow_to_end(ask: Ask) -> None:
+            try:
+                await hang_on_second(ask)
+            finally:
+                if ask.request == Rate((2,)):
+                    cleaning.append(ask)
+                    await cancelled.wait()
 
-    async def main() -> None:
-        running = Search(Beam(), "", step=world.step)
-        deadline = time.monotonic() + 0.05
-        task = asyncio.create_task(adrive(running, calls(world, slow_to_end), deadline=deadline))
-        await cleaning.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert others() == set()
+        async def main() -> bool:
+            running = Search(Beam(), "", step=world.step)
+            deadline = time.monotonic() + seconds
+            task = asyncio.create_task(adrive(running, calls(world, slow_to_end), deadline=deadline))
+            await turns_until(lambda: cleaning or task.done())
+            if not cleaning:
+                return False
+            task.cancel()
+            cancelled.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert others() == set()
+            return True
 
-    asyncio.run(main())
+        return asyncio.run(main()) or None
+
+    assert in_time(attempt)
 
 
 def test_wait_for_times_out_as_it_should() -> None:
@@ -210,10 +244,12 @@ def test_wait_for_times_out_as_it_should() -> None:
 
 
 def test_anyio_move_on_after_ends_the_search_and_leaves_nothing_running() -> None:
-    world, finally_ran = Letters({"": "ab"}), []
+    world, finally_ran, scopes = Letters({"": "ab"}), [], list[anyio.CancelScope]()
 
     async def hang(ask: Ask) -> None:
         try:
+            if ask.request == Rate((2,)):
+                scopes[0].deadline = anyio.current_time() + 0.01
             await hang_on_second(ask)
         finally:
             await asyncio.sleep(0)  # a clean-up that itself waits
@@ -221,7 +257,8 @@ def test_anyio_move_on_after_ends_the_search_and_leaves_nothing_running() -> Non
 
     async def main() -> None:
         started = time.monotonic()
-        with anyio.move_on_after(0.1) as scope:
+        with anyio.move_on_after(WIDE) as scope:
+            scopes.append(scope)
             await adrive(Search(Beam(), "", step=world.step), calls(world, hang))
         assert scope.cancelled_caught
         assert time.monotonic() - started < WIDE
@@ -238,7 +275,7 @@ def test_an_anyio_task_group_that_is_cancelled_ends_its_searches() -> None:
         async with anyio.create_task_group() as group:
             for one in running:
                 group.start_soon(adrive, one, calls(world, hang_on_second))
-            await asyncio.sleep(0.05)
+            await turns_until(lambda: all(one.spent.calls == 2 for one in running))
             group.cancel_scope.cancel()
         assert others() == set()
         assert all(one.spent.calls == 2 for one in running)
@@ -274,7 +311,7 @@ def test_a_call_that_is_cancelled_from_within_is_a_failed_call() -> None:
 
         running = Search(Beam(max_depth=1), "", step=world.step)
         task = asyncio.create_task(adrive(running, calls(world, wait)))
-        await asyncio.sleep(0.02)
+        await turns_until(lambda: running.spent.calls == 2)
         shared.cancel()
         return await asyncio.wait_for(task, WIDE)
 
@@ -286,8 +323,9 @@ def test_a_call_that_is_cancelled_from_within_is_a_failed_call() -> None:
 def test_a_call_whose_task_others_cancel_does_not_leave_the_search_waiting() -> None:
     async def main() -> None:
         world = Letters({"": "ab"})
-        task = asyncio.create_task(adrive(Search(Beam(), "", step=world.step), calls(world, hang_on_second)))
-        await asyncio.sleep(0.05)
+        running = Search(Beam(), "", step=world.step)
+        task = asyncio.create_task(adrive(running, calls(world, hang_on_second)))
+        await turns_until(lambda: running.spent.calls == 2)
         for other in others() - {task}:
             other.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -308,7 +346,7 @@ def test_the_end_of_the_loop_ends_a_search_that_nobody_waits_for() -> None:
 
     async def main() -> asyncio.Task[Any]:
         task = asyncio.create_task(adrive(Search(Beam(), "", step=world.step), calls(world, hang)))
-        await asyncio.sleep(0.05)
+        await turns_until(lambda: len(ended) == 2)
         return task
 
     task = asyncio.run(main())
