@@ -102,16 +102,21 @@ class Types:
                 f"{place}, column {column!r}: {_short(value)} is not of the type asked for ({told})"
             ) from error
 
-    def _same(self, place: Place, column: str, value: Any) -> None:
+    def _same(self, place: Place, column: str, value: Any, within: str = "") -> None:
+        """within: "[]" for the items of the column's lists, which are of one kind too, and so on for lists in them."""
         if value is None:
             return
         kind = kind_of(value)
-        before, where = self._kinds.setdefault(column, (kind, place))
+        before, where = self._kinds.setdefault(f"{column}{within}", (kind, place))
         if kind != before:
+            at = " inside its lists" if within else ""
             raise DataError(
-                f"{place}, column {column!r}: {_short(value)} is {kind}, and row {where.row} of {where.source} has "
+                f"{place}, column {column!r}: {_short(value)}{at} is {kind}, and row {where.row} of {where.source} has "
                 f"{before} there; give one kind, or say what may stand there: types={{{column!r}: ...}}"
             )
+        if isinstance(value, list | tuple):
+            for item in value:
+                self._same(place, column, item, f"{within}[]")
 
 
 def kind_of(value: Any) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 
 import dspy
 
-from ..modules.calls.redaction import redact
-from . import columns
+from . import columns, hub
 from .rows import KINDS, DataError, Place, Row, read
 
 # How files of a folder are told apart, by the start of their names: train.jsonl, test-00000-of-00002.parquet.
@@ -38,8 +37,9 @@ def load_examples(
         load_examples("puzzles.csv", inputs="numbers", limit=50, seed=0)
         load_examples("openai/gsm8k", inputs="question", name="main", split="test")
 
-    source: a .json, .jsonl, .csv, .tsv or .parquet file; a folder of them; the name of a data set on the Hugging Face
-    hub (the package's offline switches, such as HF_HUB_OFFLINE=1, hold); rows in memory, a datasets.Dataset too.
+    source: a .json, .jsonl, .csv, .tsv or .parquet file; a folder of them, or one that `save_to_disk` wrote; the name
+    of a data set on the Hugging Face hub (the package's offline switches, such as HF_HUB_OFFLINE=1, hold); rows in
+    memory, a datasets.Dataset too.
     inputs: the columns that a program is given. split: which part, where there are several. limit: so many at most.
     seed: shuffle by it, before the limit; the global random numbers are left alone. types: of columns, as {"id": int,
     "tags": list[str]} or a dspy.Signature, to convert them by; without, a CSV cell is the text that is written there.
@@ -74,14 +74,14 @@ def _rows(source: Any, split: str | None, name: str | None) -> Iterator[Row]:
         return _in_memory(source, split)
     path = Path(source)
     if path.is_dir():
-        return _folder(path, split)
+        return _in_memory(hub.on_disk(path), split, str(path)) if hub.is_on_disk(path) else _folder(path, split)
     if path.suffix.lower() in KINDS or path.exists() or not isinstance(source, str) or not _may_be_hub(source):
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
         if path.suffix.lower() not in KINDS:
             raise DataError(f"{path}: of no kind that can be read; there are {', '.join(sorted(KINDS))}")
         return read(path, split)
-    return _hub(source, split, name)
+    return _in_memory(hub.loaded(source, split, name), None, source)
 
 
 def _may_be_hub(source: str) -> bool:
@@ -124,24 +124,6 @@ def _is_of(file: Path, folder: Path, split: str) -> bool:
 def _starts(name: str, word: str) -> bool:
     rest = name.lower().removeprefix(word.lower())
     return len(rest) < len(name) and not rest[:1].isalpha()
-
-
-def _hub(source: str, split: str | None, name: str | None) -> Iterator[Row]:
-    try:
-        import datasets
-    except ImportError as error:
-        raise ImportError(
-            f"{source}: there is no such file, and the hub needs the datasets package; "
-            "pip install 'thoughtree[optimize]'"
-        ) from error
-    try:
-        found = datasets.load_dataset(source, name, split=split)
-    except Exception as error:  # of many kinds: no connection, no such data set, a split that there is not
-        told = redact(str(error))
-        raise DataError(
-            f"{source}: there is no such file or folder, and no data set of that name could be loaded: {told}"
-        ) from error
-    return _in_memory(found, None, source)
 
 
 def _in_memory(source: Any, split: str | None, told: str = "source") -> Iterator[Row]:

@@ -79,7 +79,9 @@ def _listed(path: Path, found: Any, split: str | None) -> list[Any]:
             return lists[split]
         if split is None and "data" in lists:
             return lists["data"]
-        names = ", ".join(map(repr, lists)) or "none"
+        if not lists:
+            raise DataError(f"{path}: is one object without a list of rows in it; it must be a list of objects")
+        names = ", ".join(map(repr, lists))
         raise DataError(f"{path}: split={split!r} names no list of rows; the file's lists are: {names}")
     if split is not None:
         raise DataError(f"split={split!r}: {path} has no splits; leave split= out")

@@ -11,7 +11,7 @@ import pytest
 
 from engines import Engine, lm
 from thoughtree import load_examples
-from thoughtree.optimize import DataError
+from thoughtree.optimize import DataError, hub
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def test_splits_in_one_json_file(file):
         ("a.json", "[]", "holds no rows"),
         ("a.json", "[1]", r"a\.json, row 1: is a int; each row must be an object"),
         ("a.json", '"text"', "holds a str; it must be a list of objects"),
-        ("a.json", '{"a": 1}', "names no list of rows"),
+        ("a.json", '{"a": 1}', "is one object without a list of rows"),
         ("a.json", "[{]", r"a\.json: not JSON \(.*line 1 column 3"),
         ("a.json", '[{"q": 1, "q": 2}]', r"a\.json: an object has the name 'q' twice"),
         ("a.json", '[{"q": ' + "9" * 5000 + "}]", r"a\.json: .*4300"),
@@ -341,3 +341,68 @@ def test_a_hub_name_is_asked_for_with_its_split_and_offline_is_respected(monkeyp
     with pytest.raises(DataError, match=r"owner/name: there is no such file or folder.*offline mode is on") as error:
         load_examples("owner/name", inputs="question")
     assert "hf_abc" not in str(error.value)
+
+
+# -- no silent change of what the datasets package reads, and no mixture inside lists
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """The package's cache in a folder of this test, and its progress bars off."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    datasets.disable_progress_bars()
+    yield datasets
+    datasets.enable_progress_bars()
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_csv_of_the_hub_is_the_text_that_is_written_there(tmp_path, cached, ending):
+    folder = tmp_path / "owner"
+    folder.mkdir()
+    between = "," if ending == "csv" else "\t"
+    rows = [["id", "note", "x"], ["007", "NA", ""], ["12", "1e5", "true"]]
+    (folder / f"train.{ending}").write_text("".join(f"{between.join(row)}\n" for row in rows))
+    found = hub.loaded(str(folder), "train", None)  # the same builder that reads a repository of the hub
+    assert found.to_list() == [{"id": "007", "note": "NA", "x": ""}, {"id": "12", "note": "1e5", "x": "true"}]
+
+
+def test_json_of_the_hub_says_which_text_it_made_a_date(tmp_path, cached):
+    (tmp_path / "owner").mkdir()
+    (tmp_path / "owner" / "train.jsonl").write_text('{"id": "007", "day": "2020-01-01T00:00:00"}\n')
+    with pytest.warns(UserWarning, match="column 'day' is text that the datasets package reads as timestamp"):
+        found = hub.loaded(str(tmp_path / "owner"), "train", None)
+    assert found[0]["id"] == "007"
+
+
+def test_a_folder_that_save_to_disk_wrote(tmp_path, cached):
+    one = cached.Dataset.from_list([{"q": "a", "id": "007"}])
+    one.save_to_disk(str(tmp_path / "one"))
+    cached.DatasetDict(train=one, test=one).save_to_disk(str(tmp_path / "both"))
+    row = {"q": "a", "id": "007"}
+    assert [e.toDict() for e in load_examples(tmp_path / "one", "q")] == [row]
+    assert [e.toDict() for e in load_examples(tmp_path / "both", "q", split="test")] == [row]
+    with pytest.raises(DataError, match=r"both has the splits train, test; say which"):
+        load_examples(tmp_path / "both", "q")
+    (tmp_path / "one" / "data-00000-of-00001.arrow").write_bytes(b"no arrow")
+    with pytest.raises(DataError, match=r"one: was written by save_to_disk, and cannot be read"):
+        load_examples(tmp_path / "one", "q")
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([[1, "a"]], r"row 1.*column 'v': 'a' inside its lists is text.*row 1 of .*a number"),
+        ([[1], None, ["a"]], r"row 3.*column 'v': 'a' inside its lists is text.*row 1 of .*a number"),
+        ([[[1]], [["a"]]], r"row 2.*column 'v': 'a' inside its lists is text"),
+        ([["a"], [["a"]]], r"row 2.*column 'v': \['a'\] inside its lists is a list.*row 1 of .*text"),
+        ([[True, 1]], r"row 1.*column 'v': 1 inside its lists is a number.*true or false"),
+    ],
+)
+def test_a_mixture_inside_lists_is_named_by_file_row_and_column(file, rows, told):
+    path = file("a.jsonl", "".join(json.dumps({"q": "x", "v": v}) + "\n" for v in rows))
+    with pytest.raises(DataError, match=rf"a\.jsonl, {told}"):
+        load_examples(path, "q")
+    found = load_examples(path, "q", types={"v": list | None})
+    assert [example.v for example in found] == rows

@@ -22,7 +22,8 @@ KINDS = [
     st.integers(),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
-    st.lists(WORDS | st.integers(), max_size=3),
+    st.lists(WORDS | st.none(), max_size=3),
+    st.lists(st.lists(st.integers(), max_size=2), max_size=3),
     st.dictionaries(WORDS, WORDS | st.none(), max_size=3),
 ]
 
