@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from patience import PATIENCE, in_time, until
 from thoughtree.search import Ask, Beam, Propose, Proposed, Rated, Reply, Search, Stepped, Tree, drive
 
 WHO: ContextVar[str] = ContextVar("who")
@@ -120,10 +121,9 @@ def test_every_call_that_started_is_spent_or_unfinished() -> None:
         )
         deadline = time.monotonic() + rng.random() * 0.05 if seed % 2 else None
         result = drive(solving, prepare, deadline=deadline)
-        until = time.monotonic() + 5
-        while started[0] < result.spent.calls + result.unfinished and time.monotonic() < until:
-            time.sleep(0.001)  # a call that was handed to its thread begins there
-        assert started[0] == result.spent.calls + result.unfinished
+        ended = result.spent.calls + result.unfinished
+        until(lambda started=started, ended=ended: started[0] >= ended)  # a call that a thread was handed begins there
+        assert started[0] == ended
 
 
 def test_a_thread_that_still_ends_holds_no_search() -> None:
@@ -132,18 +132,19 @@ def test_a_thread_that_still_ends_holds_no_search() -> None:
     def prepare(ask: Ask, tree: Tree[str, str]) -> Any:
         def call() -> Reply:
             if ask.id == 3:
-                release.wait(5)
+                release.wait(PATIENCE)
             return replying(ask)
 
         return call
 
-    running = search()
-    gone = weakref.ref(running.tree)
-    result = drive(running, prepare, deadline=time.monotonic() + 0.1)
-    assert result.unfinished == 1
-    del running, result
-    gc.collect()
+    def attempt(seconds: float) -> Any:
+        running = search()
+        result = drive(running, prepare, deadline=time.monotonic() + seconds)
+        return weakref.ref(running.tree) if result.unfinished == 1 else None
+
     try:
+        gone = in_time(attempt)
+        gc.collect()
         assert gone() is None
     finally:
         release.set()
