@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from patience import in_time
 from thoughtree.search import (
     DFS,
     Answer,
@@ -452,27 +453,34 @@ def test_a_retry_waits_as_long_as_the_provider_said(said: float, waits: float) -
 
 @pytest.mark.parametrize("driver", ["threads", "asyncio"])
 def test_the_drivers_wait_for_a_retry_and_work_on_meanwhile(driver: str) -> None:
-    world, order, started = Letters({"": "abc"}), [], time.monotonic()
 
-    def outcome(ask: Ask, tree: Tree[Any, Any]) -> Outcome:
-        order.append((ask.request, ask.attempt))
-        if ask.request == Rate((1,)) and ask.attempt == 0:
-            return Failed("busy", transient=True, retry_after=0.2)
-        return world.answer(ask.request, tree)
+    def attempt(seconds: float) -> Any:
+        world, order, began = Letters({"": "abc"}), [], dict[Any, float]()
 
-    running = Search(Beam(max_depth=1), "", step=world.step, transient=1)
-    if driver == "threads":
-        result = drive(running, lambda ask, tree: lambda: Reply(outcome(ask, tree)), concurrency=1)
-    else:
+        def outcome(ask: Ask, tree: Tree[Any, Any]) -> Outcome:
+            order.append((ask.request, ask.attempt))
+            began[order[-1]] = time.monotonic()
+            if ask.request == Rate((1,)) and ask.attempt == 0:
+                return Failed("busy", transient=True, retry_after=seconds)
+            return world.answer(ask.request, tree)
 
-        def prepare(ask: Ask, tree: Tree[Any, Any]) -> Any:
-            async def call() -> Reply:
-                return Reply(outcome(ask, tree))
+        running = Search(Beam(max_depth=1), "", step=world.step, transient=1)
+        if driver == "threads":
+            result = drive(running, lambda ask, tree: lambda: Reply(outcome(ask, tree)), concurrency=1)
+        else:
 
-            return call
+            def prepare(ask: Ask, tree: Tree[Any, Any]) -> Any:
+                async def call() -> Reply:
+                    return Reply(outcome(ask, tree))
 
-        result = asyncio.run(adrive(running, prepare, concurrency=1))
-    assert time.monotonic() - started >= 0.2
+                return call
+
+            result = asyncio.run(adrive(running, prepare, concurrency=1))
+        assert began[Rate((1,)), 1] - began[Rate((1,)), 0] >= seconds
+        # What is asked meanwhile takes no time; where it did, the wait was over before it was through.
+        return (result, order) if began[Rate((3,)), 0] - began[Rate((1,)), 0] < seconds else None
+
+    result, order = in_time(attempt)
     assert order[1:] == [(Rate((1,)), 0), (Rate((2,)), 0), (Rate((3,)), 0), (Rate((1,)), 1)]
     assert (result.failed, result.ended, result.spent.calls) == (1, Ended.SEARCHED_OUT, 5)
     assert all(n.value == 1.0 for n in list(result.tree)[1:])
