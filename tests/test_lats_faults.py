@@ -11,6 +11,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm, response
+from patience import in_time
 from thoughtree import ABMCTS, DFS, LATS, MCTS, Beam, BestFirst, Illegal, repeatable
 from thoughtree.modules.memo import Memo
 from thoughtree.modules.tool_call import read_call
@@ -421,7 +422,9 @@ def test_equal_calls_in_flight_on_one_loop_share_one_run_and_outlive_a_cancelled
 
         async def slow() -> int:
             runs.append(1)
-            await asyncio.sleep(0.05)
+            if len(runs) == 1:
+                await asyncio.Event().wait()
+            await asyncio.sleep(0.01)
             return 7
 
         first = asyncio.create_task(memo.aget("k", slow))
@@ -458,22 +461,33 @@ def test_a_slow_tool_that_many_branches_call_runs_once(driver: str) -> None:
 @drivers
 @pytest.mark.parametrize("hangs", ["the environment", "the model"])
 def test_what_hangs_does_not_hold_up_the_deadline(driver: str, hangs: str) -> None:
-    released = threading.Event()
+    def attempt(seconds: float) -> Any:
+        released, hung = threading.Event(), threading.Event()
 
-    class Slow(World):
-        def step(self, state: tuple[str, ...], action: str) -> Observed:
-            assert hangs != "the environment" or released.wait(20)
-            return super().step(state, action)
+        class Slow(World):
+            def step(self, state: tuple[str, ...], action: str) -> Observed:
+                if hangs == "the environment":
+                    hung.set()
+                    assert released.wait(600)
+                return super().step(state, action)
 
-    def answer(kind: Any, inputs: dict[str, str], n: int) -> Any:
-        if hangs == "the model" and driver == "threads" and n > 2:
-            assert released.wait(20)
-        return plays(lambda n: f"bad{n}")(kind, inputs, n)
+        def answer(kind: Any, inputs: dict[str, str], n: int) -> Any:
+            if hangs == "the model" and driver == "threads" and n > 2:
+                hung.set()
+                assert released.wait(600)
+            return plays(lambda n: f"bad{n}")(kind, inputs, n)
 
-    awaited = hangs == "the model" and driver == "asyncio"
-    engine = Engine(answer, delay=lambda n: 20.0 * (awaited and n > 2))
-    program = LATS(env=Slow(), controller=MCTS(rollouts=3), budget={"seconds": 0.3})
-    found = solve(program, engine, driver, task="t")
-    released.set()
+        def delay(n: int) -> float:
+            if hangs == "the model" and driver == "asyncio" and n > 2:
+                hung.set()
+                return 600.0
+            return 0.0
+
+        program = LATS(env=Slow(), controller=MCTS(rollouts=3), budget={"seconds": seconds})
+        found = solve(program, Engine(answer, delay), driver, task="t")
+        released.set()
+        return found if hung.is_set() else None
+
+    found = in_time(attempt)
     assert found.search.ended is Ended.SECONDS
     assert found.search.unfinished >= 1

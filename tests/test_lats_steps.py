@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import dspy
 import pytest
 
 from engines import Engine, lm
+from patience import PATIENCE
 from thoughtree.modules import LATS
 from thoughtree.search import MCTS, Ended, SearchStatus, Stop
 from thoughtree.search.environment import EnvironmentFault, Observed
@@ -35,13 +36,13 @@ def solve(program: LATS, engine: Engine, driver: str, **inputs: Any) -> Any:
 
 
 class Gauge:
-    """Counts how many of its steps run at once; each waits for others, for a while."""
+    """Counts how many of its steps run at once; each waits until so many do."""
 
     signature = "task -> path"
 
     def __init__(self, together: int) -> None:
         self.now = self.most = 0
-        self._lock, self._barrier = threading.Lock(), threading.Barrier(together)
+        self._together, self._lock, self._gathered = together, threading.Lock(), threading.Event()
 
     def initial(self, inputs: dict[str, Any]) -> tuple[str, ...]:
         return ()
@@ -50,8 +51,10 @@ class Gauge:
         with self._lock:
             self.now += 1
             self.most = max(self.most, self.now)
-        with contextlib.suppress(threading.BrokenBarrierError):  # fewer than that come at once
-            self._barrier.wait(timeout=0.5)
+            if self.now == self._together:
+                self._gathered.set()
+        assert self._gathered.wait(PATIENCE), "fewer than that come at once"
+        time.sleep(0.01)  # room for one too many
         with self._lock:
             self.now -= 1
         return Observed((*state, action), value=0.5)
@@ -75,7 +78,7 @@ def test_steps_that_block_hold_up_no_call(driver: str) -> None:
 
     class Waits(Gauge):
         def step(self, state: tuple[str, ...], action: str) -> Observed:
-            if state and not judged.wait(10):
+            if state and not judged.wait(PATIENCE):
                 raise EnvironmentFault("nobody judged")
             return Observed((*state, action), value=0.5, key=(*state, action))
 
@@ -116,7 +119,7 @@ class Dial:
         self.steps += 1
         self.now += 1
         self.begun.set()
-        assert self.go.wait(10)
+        assert self.go.wait(PATIENCE)
         return Observed(None, observation=f"at {self.now}", value=0.5)
 
     def snapshot(self) -> int:
@@ -132,7 +135,7 @@ def test_a_step_in_flight_at_the_end_is_waited_for_and_none_begins_after_it(driv
     env = Dial()
 
     def end() -> None:
-        env.begun.wait(10)
+        env.begun.wait(PATIENCE)
         stop()
         threading.Timer(0.1, env.go.set).start()
 
@@ -148,14 +151,21 @@ def test_an_interrupt_leaves_the_environment_as_it_was() -> None:
     env = Dial()
 
     def interrupt() -> None:
-        env.begun.wait(10)
+        env.begun.wait(PATIENCE)
         os.kill(os.getpid(), signal.SIGINT)
-        threading.Timer(0.3, env.go.set).start()
 
+    def heard(*_: Any) -> None:
+        threading.Timer(0.3, env.go.set).start()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, heard)
     threading.Thread(target=interrupt, daemon=True).start()
     program = LATS(env=env, controller=MCTS(rollouts=1, branching=2), answer="path")
-    with pytest.raises(KeyboardInterrupt):
-        solve(program, Engine(actor), "threads", start="3")
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            solve(program, Engine(actor), "threads", start="3")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (env.now, env.steps) == (100, 1)
 
 

@@ -15,6 +15,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm
+from patience import PATIENCE, in_time, until
 from thoughtree.modules.calls.gate import Meter, gate
 from thoughtree.modules.calls.limit import IN_FLIGHT, PROCESS, Refusal, active, limit
 from thoughtree.modules.calls.slots import Pace, Slots
@@ -34,7 +35,7 @@ def crowd(n):
     def fn(kind, inputs, i):
         if engine.now >= n:
             full.set()
-        assert full.wait(5), f"never {n} calls at once"
+        assert full.wait(PATIENCE), f"never {n} calls at once"
         return {"answer": "yes"}
 
     engine = Engine(fn)
@@ -106,17 +107,25 @@ def test_a_cost_that_nobody_knows_cannot_be_held_under_a_cost_ceiling():
 
 def test_seconds_run_from_the_entry_and_end_a_wait():
     engine, model = echo()
-    purse = limit(seconds=0.05, in_flight=1)
-    time.sleep(0.06)  # before it is entered, no time passes
-    with purse:
-        model("?")
-        purse.slots.acquire()  # somebody else's call
-        with pytest.raises(Refusal) as waiting:
-            model("?")
-        purse.slots.release()
-        with pytest.raises(Refusal) as over:
-            model("?")
-    assert waiting.value.why == over.value.why == "seconds"
+
+    def attempt(seconds):
+        purse = limit(seconds=seconds, in_flight=1)
+        time.sleep(1.2 * seconds)  # before it is entered, no time passes
+        with purse:
+            try:
+                model("?")
+            except Refusal:  # the machine was away all the while
+                return None
+            purse.slots.acquire()  # somebody else's call
+            with pytest.raises(Refusal) as waiting:
+                model("?")
+            purse.slots.release()
+            with pytest.raises(Refusal) as over:
+                model("?")
+        assert waiting.value.why == over.value.why == "seconds"
+        return purse
+
+    purse = in_time(attempt)
     assert engine.count() == 1
     assert purse.spent.calls == 1
 
@@ -135,7 +144,7 @@ def test_a_ceiling_reached_during_the_wait_refuses_the_call_that_waited():
 
     def fn(*_):
         running.set()
-        assert go.wait(5)
+        assert go.wait(PATIENCE)
         return {"answer": "yes"}
 
     engine, meter = Engine(fn), Meter(left=2)
@@ -146,7 +155,7 @@ def test_a_ceiling_reached_during_the_wait_refuses_the_call_that_waited():
         ThreadPoolExecutor(2) as pool,
     ):
         first = pool.submit(copy_context().run, model, "?")
-        assert running.wait(5)
+        assert running.wait(PATIENCE)
         second = pool.submit(copy_context().run, model, "?")
         in_line(purse.slots, 1)
         go.set()
@@ -172,7 +181,7 @@ def test_a_limit_that_was_stopped_lets_no_further_call_start():
 
 def test_what_must_be_refused_does_not_wait_first():
     engine, model = echo()
-    with limit(calls=1), limit(in_flight=1, seconds=5) as inner:
+    with limit(calls=1), limit(in_flight=1, seconds=500) as inner:
         model("?")
         inner.slots.acquire()  # somebody else's call
         with pytest.raises(Refusal) as refusal:
@@ -309,7 +318,7 @@ def test_a_forked_process_does_not_wait_for_turns_that_its_parents_threads_hold(
             PROCESS.slots.acquire()
         child = os.fork()
         if not child:
-            PROCESS.enter(1, time.monotonic() + 5)
+            PROCESS.enter(1, time.monotonic() + 50)
             print("the child has", PROCESS.slots.held, flush=True)
             os._exit(0)
         os.waitpid(child, 0)
@@ -333,10 +342,7 @@ def test_what_is_spent_adds_up_over_threads():
 
 
 def in_line(slots, n):
-    deadline = time.monotonic() + 5
-    while len(slots._line) < n:
-        assert time.monotonic() < deadline, "nobody queued up"
-        time.sleep(0.001)
+    until(lambda: len(slots._line) >= n)
 
 
 def test_turns_go_to_threads_and_tasks_in_order_of_arrival():
@@ -361,7 +367,7 @@ def test_turns_go_to_threads_and_tasks_in_order_of_arrival():
         in_line(slots, i + 1)
     slots.release()
     for t in threads:
-        t.join(5)
+        t.join(PATIENCE)
     assert order == [0, 1, 2, 3, 4, 5]
     assert slots.held == 0
 
@@ -387,7 +393,7 @@ def test_a_task_cancelled_with_its_turn_already_granted_hands_it_on():
         await asyncio.sleep(0)
         slots.release()  # granted to `first`, which has not run yet
         first.cancel()
-        await asyncio.wait_for(second, 5)
+        await asyncio.wait_for(second, PATIENCE)
         assert first.cancelled()
         slots.release()
         return slots.held
@@ -447,7 +453,7 @@ def test_a_wait_interrupted_in_a_thread_gives_its_reservation_back():
         for t in threads:
             t.start()
         for t in threads:
-            t.join(5)
+            t.join(PATIENCE)
         purse.slots.release()
     assert done == ["seconds"] * 5
     assert purse.spent.calls == 0
@@ -523,7 +529,7 @@ def test_a_cancelled_start_is_free_for_the_next():
 
 def test_per_minute_refuses_a_call_whose_start_lies_past_the_deadline():
     engine, model = echo()
-    with limit(per_minute=2, seconds=5) as purse:
+    with limit(per_minute=2, seconds=50) as purse:
         model("?"), model("?")
         with pytest.raises(Refusal) as refusal:
             model("?")

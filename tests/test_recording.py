@@ -17,6 +17,7 @@ from dspy.utils.dummies import DummyLM
 
 from engines import Engine, lm, response
 from faultworlds import CONTROLLERS, WORLDS, play, shape
+from patience import PATIENCE, in_time
 from thoughtree import Beam, Budget, Recording, RecordLM, ReplayLM, TreeOfThoughts, limit
 from thoughtree.faulty import FaultyLM
 from thoughtree.modules.recording import RecordingError, UnknownRequest
@@ -173,20 +174,21 @@ def test_whoever_waited_for_a_call_that_failed_tries_it(path: Path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert sorted(said) == ["failed", "q 2", "q 2", "q 2"]
     assert (engine.count(), record.paid.calls, len(record.recording)) == (2, 1, 1)
 
 
 def test_a_task_that_was_cancelled_leaves_its_call_to_those_who_wait(path: Path):
-    engine = Engine(echo, delay=0.2)
+    engine = Engine(echo, delay=lambda n: 600.0 if n == 1 else 0.0)
     record = RecordLM(lm(engine), path)
 
     async def run() -> str:
         first = asyncio.create_task(aasked(record))
-        await asyncio.sleep(0.05)
+        while not engine.count():
+            await asyncio.sleep(0)
         second = asyncio.create_task(aasked(record))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # it waits for the first by then
         first.cancel()
         return await second
 
@@ -200,7 +202,8 @@ def test_a_blocking_call_does_not_wait_for_a_task_of_its_own_loop(path: Path):
 
     async def run() -> list[str]:
         task = asyncio.create_task(aasked(record))
-        await asyncio.sleep(0.02)
+        while not engine.count():
+            await asyncio.sleep(0)
         return [asked(record), await task]  # the second blocks the loop that the first needs
 
     said = asyncio.run(run())
@@ -213,14 +216,19 @@ def test_a_call_that_hangs_in_a_search_that_has_ended_holds_nobody_up(path: Path
 
     def hangs_first(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
         if n == 1:
-            hung.wait(30)
+            hung.wait(PATIENCE)
         return {"next_thoughts": "1. a", "rating_reasoning": "r", "thought_rating": "maybe", "answer": "x"}
 
     engine = Engine(hangs_first)
     record = RecordLM(lm(engine), path)
     program = TreeOfThoughts(ASK, controller=Beam(width=1, branching=1, max_depth=1), answer="path")
+
+    def attempt(seconds: float) -> Any:
+        found = play(program, record, "threads", question="q", config={"budget": Budget(seconds=seconds)})
+        return found if engine.count() else None
+
     try:
-        late = play(program, record, "threads", question="q", config={"budget": Budget(seconds=0.3)})
+        late = in_time(attempt)
         assert late.search.ended == "seconds"
         assert play(program, record, "threads", question="q").search.status == "unverified"
     finally:
