@@ -6,16 +6,14 @@ No model is called: where a block names one, a scripted one stands in its place.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import dspy
 import pytest
-from typer.testing import CliRunner
 
+from pages import MODEL, ROOT, Block, Command, blocks, commands, printed, run
 from thoughtree import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, SearchStatus, TreeOfThoughts
-from thoughtree.cli import app
 from thoughtree.exits import MEANINGS
 from thoughtree.search import Ended
 from thoughtree.tasks.blocksworld_facts import blocks_of
@@ -23,22 +21,15 @@ from thoughtree.tasks.blocksworld_move import BlockMove, after, read_move
 from thoughtree.tasks.blocksworld_text import read_initial
 from thoughtree.testing import RuleLM
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MODEL = 'dspy.LM("openai/gpt-4o-mini")'
-SAID = re.compile(r"^ *print\(.*\)  # (.+)$", re.M)
 WRITTEN = "```python\ndef double(n):\n    return {}\n```"
 MOVES = ["10 - 4 = 6", "13 - 9 = 4", "6 * 4 = 24"]
 PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
 LINES = ["The snow has hushed the wood.", "Roots sleep.", "Even the fox is still.", "Evening falls."]
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
-
-
-CODE = blocks("python")
-COMMANDS = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+CODE = blocks(README, "python")
+COMMANDS = [command for block in blocks(README, "console") for command in commands(block)]
 
 
 def act(inputs: dict[str, str]) -> str:
@@ -75,21 +66,14 @@ def scripted() -> Iterator[RuleLM]:
     dspy.configure(lm=before)
 
 
-@pytest.mark.parametrize("number", range(len(CODE)))
+@pytest.mark.parametrize("block", CODE, ids=lambda block: f"line {block.line}")
 def test_a_block_of_code_prints_what_its_comments_say(
-    number: int,
-    scripted: RuleLM,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    block: Block, scripted: RuleLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    code = CODE[number]
-    assert code.count(MODEL) == 1
-    exec(compile(code.replace(MODEL, "scripted"), f"README block {number + 1}", "exec"), {"scripted": scripted})
-    said = SAID.findall(code)
-    assert said != []
-    assert capsys.readouterr().out.splitlines() == said
+    assert block.code.count(MODEL) == 1
+    assert block.said != []
+    assert printed(block.code, f"README line {block.line}", {}, scripted) == block.said
 
 
 def test_the_readme_shows_a_search_composed_called_and_saved():
@@ -104,20 +88,17 @@ def test_a_use_takes_twelve_lines(use: str):
 
 
 def test_setting_up_takes_two_commands():
-    first, second = blocks("bash")
+    first, second = (block.code for block in blocks(README, "bash"))
     assert first.count("\n") == second.count("\n") == 1
     assert first.split(" && ")[-1] == '.venv/bin/thoughtree solve "4 9 10 13"\n'
     assert second == '.venv/bin/pip install -e ".[test]" && .venv/bin/pytest -n auto\n'
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_does_what_it_is_shown_for(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.arguments))
+def test_a_command_does_what_it_is_shown_for(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "puzzles.csv").write_text("\n".join(PUZZLES))
-    name, *arguments = shlex.split(command)
-    assert name == "thoughtree"
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
+    run(command)
 
 
 def test_the_exit_codes_are_the_command_lines():

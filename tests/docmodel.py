@@ -1,0 +1,56 @@
+"""Who answers on the pages of docs/: the rule-based stand-in for puzzles and blocks, and a script for all else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from thoughtree.offline import StandIn
+from thoughtree.offline_blocks import BLOCKS
+from thoughtree.rules import AsyncRules, Rules
+
+SLOW: set[str] = set()  # pages that take seconds
+PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
+PLAYED = "Make {} from the given numbers"
+
+
+def files() -> dict[str, str]:
+    """The files that pages read, by name."""
+    return {"puzzles.csv": "\n".join(PUZZLES)}
+
+
+class Scripted(Rules):
+    """An engine: puzzles and blocks by the stand-in's rules, else by those given."""
+
+    def complete(self, request: Any) -> Any:
+        told = str(request.system or "")
+        if BLOCKS in told or "from the given numbers" in told:
+            return StandIn().complete(request)
+        return super().complete(request)
+
+
+STEPS = {
+    "(none yet)": ["Measure the stairs.", "Call three friends."],
+    "1. Measure the stairs.": ["Ask a crane firm.", "Take the legs off."],
+}
+
+
+def propose(inputs: dict[str, str], n: int | None) -> list[str]:
+    if "guests" in inputs:  # whoever comes to mind, seated or not
+        return [f"{guest.strip()} comes next." for guest in inputs["guests"].split(",")][:n]
+    return STEPS.get(inputs["search_path"], ["Carry it down."])
+
+
+def rate(inputs: dict[str, str]) -> str:
+    return "sure" if inputs["search_path"].endswith(("stairs.", "firm.")) else "maybe"
+
+
+def answer(inputs: dict[str, str]) -> str:
+    return "Hire a crane, and take the window out."
+
+
+def doc_lm() -> Any:
+    """A model for all pages."""
+    rules = Scripted(propose=propose, rate=rate, answer=answer)
+    return dspy.LM("scripted/docs", engine=rules, async_engine=AsyncRules(rules), cache=False)

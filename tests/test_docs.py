@@ -1,0 +1,104 @@
+"""The site keeps its word: each page's code runs in order and prints what it says, its commands too, its links lead on.
+
+No model is called: where a page names one, `docmodel` answers in its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.clients import Cache
+
+from docmodel import SLOW, doc_lm, files
+from pages import ROOT, THEIRS, agree, blocks, commands, printed, run
+
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+LANGUAGES = {"python", "console", "text", "bash", "json", "mermaid", "pycon"}
+
+
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def slow(pages: list[str]) -> list[Any]:
+    return [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in pages]
+
+
+WITH_CODE = [page for page in PAGES if any(THEIRS not in b.marks for b in blocks(text_of(page), "python"))]
+WITH_COMMANDS = [page for page in PAGES if blocks(text_of(page), "console")]
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In a folder of its own with the files that pages read, without keys, and with a cache that remembers nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(vars(dspy), "cache", Cache(False, False, None))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in files().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    before = dspy.settings.lm
+    yield
+    dspy.configure(lm=before)
+
+
+@pytest.mark.parametrize("page", slow(WITH_CODE))
+def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page: str):
+    names: dict[str, Any] = {}
+    for block in blocks(text_of(page), "python"):
+        if THEIRS not in block.marks:
+            lines = printed(block.code, f"{page}:{block.line}", names, doc_lm())
+            if not agree(lines, block.said):
+                pytest.fail(f"{page}:{block.line} printed\n" + "\n".join(lines), pytrace=False)
+
+
+@pytest.mark.parametrize("page", slow(WITH_COMMANDS))
+def test_the_commands_of_a_page_answer_as_shown(page: str):
+    for block in blocks(text_of(page), "console"):
+        for command in commands(block):
+            lines = run(command)
+            if command.answer and not agree(lines, list(command.answer)):
+                pytest.fail(f"{page}:{block.line} answered\n" + "\n".join(lines), pytrace=False)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_block_says_its_language_and_their_code_is_python(page: str):
+    for block in blocks(text_of(page)):
+        assert block.language in LANGUAGES, f"{page}:{block.line}"
+        if THEIRS in block.marks:
+            assert page.startswith("migrating/")
+            ast.parse(block.code)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_its_links_lead_somewhere(page: str):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text_of(page))
+    assert [target for target in targets if not ((DOCS / page).parent / target).exists()] == []
+
+
+def test_the_command_lines_page_is_what_its_options_make_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_generate"))
+    command_line = importlib.import_module("command_line")
+    assert text_of("command-line.md") == command_line.page(), "run `python docs/_generate/command_line.py`"
+
+
+def test_a_docstring_that_explains_its_knobs_becomes_a_list(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_generate"))
+    knobs = importlib.import_module("knobs")
+    text = "What it is: short.\n\nwidth: states kept. depth, limit: levels\n    in all.\nNote: no knob."
+    assert knobs.listed(text, ["self", "width", "depth", "limit"]) == (
+        "What it is: short.\n\n- `width`: states kept.\n- `depth`, `limit`: levels\n  in all.\n  Note: no knob."
+    )
+
+
+def test_every_page_has_its_place_in_the_navigation():
+    placed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(placed) == PAGES
