@@ -24,6 +24,7 @@ from .outcome import Outcome
 from .paired import Difference
 from .role_demos import Demo
 from .running import search_of
+from .wording import path_written
 
 HELD_OUT = 4  # without a valset, one in so many examples is only measured on
 REASONING = "reasoning"
@@ -220,7 +221,7 @@ def _taught(outcome: Outcome, predictor: Any) -> dict[str, Any]:
     said = {**fields_of(outcome.example.inputs()), **fields_of(outcome.prediction)}
     search = search_of(outcome.prediction)
     if search is not None and REASONING not in (search.answer or {}):
-        said[REASONING] = "\n".join(search.path)
+        said[REASONING] = "\n".join(path_written(search))
     return {name: said[name] for name in predictor.signature.fields if name in said}
 
 

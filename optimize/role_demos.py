@@ -88,15 +88,21 @@ def _demo(seen: Seen, request: Request, inputs: Any, made: Any) -> tuple[dict[st
 
 
 def _proposals(seen: Seen, request: Propose, fields: dict[str, Any], made: Any) -> dict[str, Any] | None:
-    """Of a state on the path: the steps that led on, without those that were illegal or dead ends."""
+    """Of a state on the path: the steps that led on, without those that were illegal or dead ends.
+
+    What the task had to mend in a step, or reads in other forms too, is shown as the task asks for it.
+    """
     evidence = seen.evidence(request)
     if not isinstance(evidence, Steps) or not seen.leads(request.node):
         return None
     kinds = evidence.kinds(made)
     if not any(kind is Kind.GOOD for _, kind, _ in kinds):
         return None
-    kept = [text for text, kind, _ in kinds if kind not in DROPPED]
-    if len(kept) == len(kinds) or isinstance(evidence.role, Act):
+    if isinstance(evidence.role, Act):
+        return fields
+    texts = [text for text, *_ in kinds]
+    kept = [evidence.as_asked(text) for text, kind, _ in kinds if kind not in DROPPED]
+    if kept == texts:
         return fields
     asked = str(len(kept)) if str(fields.get("num_thoughts", "")).isdigit() else fields.get("num_thoughts")
     return {**fields, "num_thoughts": asked, "next_thoughts": layout.numbered(kept)}

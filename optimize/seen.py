@@ -23,6 +23,7 @@ from .hindsight import Label, Why, labels
 from .real_steps import RealSteps
 from .step_evidence import Steps
 from .verdict_evidence import Transition, Verdicts
+from .wording import written
 
 Evidence: TypeAlias = Steps | Verdicts | Transition
 NEAR = 0.5  # of an attempt that failed: a share of tests from which a judge may well be in doubt
@@ -137,6 +138,7 @@ class Seen:
         node = result.tree[request.node]
         children = [child for child in result.tree.children(node) if self._real.is_so(child)]
         labelled = [(result.shown(c), c, label) for c in children if (label := self._label(c, role)) is not None]
+        good = {shown: written(result, c) for shown, c, label in labelled if label.truth}
         task: Any = result.task
         keys = {task.key(child.state): label for _, child, label in labelled if child.state is not None}
         keys.pop(None, None)
@@ -148,7 +150,7 @@ class Seen:
             by_action={shown: label for shown, _, label in labelled},
             by_key=keys,
             illegal={result.shown(c): str(c.reason) for c in children if c.status is ILLEGAL},
-            good=tuple(dict.fromkeys(shown for shown, _, label in labelled if label.truth)),
+            good=tuple(good.values()),
             tells=self.tells,
         )
 

@@ -42,7 +42,7 @@ class Steps:
 
     n: how many were asked for. by_action, by_key: labels of the states that steps lead to, by the step's text and by
     the task's key. illegal: steps that an environment refused, with its rule. good: steps that a solution follows, as
-    text. tells: whether code knows good states from bad ones here.
+    the task asks for them. tells: whether code knows good states from bad ones here.
     """
 
     role: Any
@@ -81,6 +81,11 @@ class Steps:
             return list(prediction.thoughts)
         read = self.role.read(prediction) if isinstance(self.role, Act) else self.role.read(prediction, self.n)
         return list(read.actions) if isinstance(read, Proposed) else []
+
+    def as_asked(self, text: str) -> str:
+        """A step of a reply in the task's own form, where the task gives one."""
+        action = stepping.parse(self.task, self.state, text) if self.task.has("write") else None
+        return text if action is None or isinstance(action, Illegal) else str(self.task.write(action, self.state))
 
     def _kind(self, text: Any, seen: set[str]) -> tuple[str, Kind, str]:
         action = stepping.parse(self.task, self.state, text)

@@ -69,6 +69,10 @@ class Crosswords(Task[CrosswordsState, Fill]):
     def parse(self, text: str, state: CrosswordsState) -> Fill | Illegal:
         return read_fill(text)
 
+    def write(self, action: Fill, state: CrosswordsState) -> str:
+        """`h1. stone (certain)`: an example is of what is known."""
+        return f"{action} (certain)"
+
     def apply(self, state: CrosswordsState, action: Fill) -> CrosswordsState | Illegal:
         """The word is written over what was there; a word that has lost a letter by it counts as changed."""
         board = written(state.board, action.slot, action.word.upper())

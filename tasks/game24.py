@@ -111,6 +111,12 @@ class Game24(Task[Game24State, Move]):
         expressions.insert(at, expression)
         return Game24State(tuple(numbers), tuple(expressions))
 
+    def write(self, action: Move, state: Game24State) -> str:
+        """`10 - 4 = 6 (left: 6 9 13)`."""
+        after = self.apply(state, action)
+        left = "" if isinstance(after, Illegal) else f" (left: {' '.join(map(str, after.numbers))})"
+        return f"{action.spaced()}{left}"
+
     def moves(self, state: Game24State) -> list[Move]:
         """The legal moves that lead to different numbers: sums, differences, products, quotients by pair."""
         found: dict[Hashable, Move] = {}

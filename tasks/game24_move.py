@@ -44,14 +44,21 @@ class Move:
 
     def __str__(self) -> str:
         """`10-4=6`. In brackets: a fraction that divides or is divided, a negative number on the right."""
+        return self._written("")
+
+    def spaced(self) -> str:
+        """`10 - 4 = 6`."""
+        return self._written(" ")
+
+    def _written(self, gap: str) -> str:
         left, right = str(self.left), str(self.right)
         if self.op == "/" and "/" in left:
             left = f"({left})"
         if (self.op == "/" and "/" in right) or right.startswith("-"):
             right = f"({right})"
         if self.op == "/" and not self.right:
-            return f"{left}/{right}"
-        return f"{left}{self.op}{right}={combine(self.left, self.op, self.right)}"
+            return f"{left}{gap}/{gap}{right}"
+        return f"{left}{gap}{self.op}{gap}{right}{gap}={gap}{combine(self.left, self.op, self.right)}"
 
 
 def read_move(text: str, numbers: Sequence[Number], strict: bool = False) -> Move | Illegal:

@@ -15,7 +15,7 @@ A = TypeVar("A")
 HOOKS = frozenset(
     {"config", "for_inputs", "instructions", "initial", "parse", "apply", "rules", "key", "moves"}
     | {"is_goal", "check", "is_terminal", "value", "solvable"}
-    | {"render", "show", "answer", "dump", "load"}
+    | {"render", "show", "write", "answer", "dump", "load"}
 )
 
 
@@ -122,6 +122,12 @@ class Task(Generic[S, A]):
     def show(self, action: A) -> str:
         """An action as a person reads it, and as `parse` would read it again."""
         return str(action)
+
+    def write(self, action: A, state: S) -> str:
+        """An action as `instructions` asks for it in `state`, where that is more than `show` says: for examples in
+        prompts. `parse` reads it too.
+        """
+        return self.show(action)
 
     def answer(self, state: S) -> dict[str, Any]:
         """The output fields that this state determines; the others are left out."""

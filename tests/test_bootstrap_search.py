@@ -41,9 +41,9 @@ def shown(predictor: Any, *names: str) -> list[Any]:
 def test_proposals_on_the_way_to_the_solution_without_the_dead_ends():
     made = compiled(solver(), engine())
     assert shown(made.propose.predict, "search_state", "next_thoughts") == [
-        ("4 9 10 13", "1. 10 - 4 = 6"),  # 10 13 13 and 9 10 52 make no 24
-        ("6 9 13", "1. 13 - 9 = 4"),  # nor does 13 15
-        ("4 6", "1. 6 * 4 = 24"),
+        ("4 9 10 13", "1. 10 - 4 = 6 (left: 6 9 13)"),  # 10 13 13 and 9 10 52 make no 24
+        ("6 9 13", "1. 13 - 9 = 4 (left: 4 6)"),  # nor does 13 15
+        ("4 6", "1. 6 * 4 = 24 (left: 24)"),
     ]
     assert all(demo["augmented"] for demo in made.propose.predict.demos)
 
@@ -56,7 +56,19 @@ def test_an_illegal_step_is_left_out_and_the_number_asked_for_is_that_of_the_res
 
     made = compiled(solver(branching=3), engine(fn))
     last = made.propose.predict.demos[-1]
-    assert (last["next_thoughts"], last["num_thoughts"]) == ("1. 6 * 4 = 24", "1")
+    assert (last["next_thoughts"], last["num_thoughts"]) == ("1. 6 * 4 = 24 (left: 24)", "1")
+
+
+def test_a_step_that_code_had_to_mend_is_shown_as_it_should_have_been():
+    """The task takes it with its result put right; shown as it was, it would teach wrong arithmetic."""
+
+    def fn(kind: Any, inputs: Any, n: int) -> Any:
+        if kind == "propose" and inputs["search_state"] == "4 6":
+            return {"next_thoughts": "1. 6 * 4 = 25 (left: 25)"}
+        return script(kind, inputs, n)
+
+    made = compiled(solver(), engine(fn))
+    assert made.propose.predict.demos[-1]["next_thoughts"] == "1. 6 * 4 = 24 (left: 24)"
 
 
 def test_ratings_of_both_classes_that_were_right():

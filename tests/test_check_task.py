@@ -416,3 +416,12 @@ def test_several_problems_are_told_at_once() -> None:
         "apply refuses a move",
         "parse does not read what show writes",
     }
+
+
+def test_what_write_writes_is_read_again():
+    class Worded(Stairs):
+        def write(self, action: int, state: int) -> str:
+            return f"{action} steps up from {state}"
+
+    with pytest.raises(TaskError, match="parse does not read what write writes"):
+        check_task(Worded(), {})

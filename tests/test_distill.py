@@ -27,6 +27,10 @@ class Model(optimized24.Model):
         return super()._play(kind, inputs, helped and kind != "propose")
 
 
+# As the question asks for steps.
+STEPS = "10 - 4 = 6 (left: 6 9 13)\n13 - 9 = 4 (left: 4 6)\n6 * 4 = 24 (left: 24)"
+
+
 def distilled(examples: Any, model: Any = None, **given: Any) -> tuple[Any, Any]:
     engine = model or Model()
     with dspy.context(lm=lm(engine)):
@@ -51,7 +55,7 @@ def test_a_demonstration_is_the_question_the_path_and_the_answer():
     demos = found.student.predictors()[0].demos
     assert len(demos) == 2
     assert demos[0].numbers == "4 9 10 13"
-    assert demos[0].reasoning == "10-4=6\n13-9=4\n6*4=24"
+    assert demos[0].reasoning == STEPS
     assert Game24().for_inputs({"numbers": "4 9 10 13"}).check({"answer": demos[0].answer}) is True
 
 
@@ -69,7 +73,7 @@ def test_rows_are_chats_in_the_students_own_prompt(tmp_path):
     assert rows == list(found.rows)
     assert [message["role"] for message in rows[0]["messages"]] == ["system", "user", "assistant"]
     said = rows[0]["messages"][2]["content"]
-    assert "[[ ## reasoning ## ]]\n10-4=6\n13-9=4\n6*4=24" in said
+    assert f"[[ ## reasoning ## ]]\n{STEPS}" in said
     assert "[[ ## answer ## ]]" in said
     asked = next(call for call in engine.calls if call.kind == STUDENT)
     assert rows[0]["messages"][0]["content"] == str(asked.request.system)
@@ -79,7 +83,7 @@ def test_rows_speak_as_the_adapter_does():
     with dspy.context(adapter=dspy.JSONAdapter()):
         found, _ = distilled(EASY)
     said = json.loads(found.rows[0]["messages"][-1]["content"])
-    assert said["reasoning"] == "10-4=6\n13-9=4\n6*4=24"
+    assert said["reasoning"] == STEPS
     assert found.taught.score == 100.0
 
 

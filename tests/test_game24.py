@@ -567,3 +567,18 @@ def test_recorded_proposals_are_read_as_they_were_judged() -> None:
                     elif judged in ("left", "result"):
                         assert isinstance(STRICT.parse(text, now), Illegal), text
     assert read > 500
+
+
+@pytest.mark.parametrize(
+    ("numbers", "move", "written"),
+    [
+        ("4 9 10 13", Move(10, "-", 4), "10 - 4 = 6 (left: 6 9 13)"),
+        ("1 3", Move(1, "/", 3), "1 / 3 = 1/3 (left: 1/3)"),
+        ("1 3 8", Move(1, "-", 3), "1 - 3 = -2 (left: -2 8)"),
+    ],
+)
+def test_a_step_is_written_as_the_instructions_ask_for_it_and_read_again(numbers, move, written):
+    task = Game24(count=None)
+    state = task.initial({"numbers": numbers})
+    assert task.write(move, state) == written
+    assert task.parse(written, state) == move

@@ -28,7 +28,12 @@ def sets_from(program: Any, fn: Any = script, **given: Any) -> Any:
 
 
 EXAMPLE = dspy.Example(numbers=PUZZLE).with_inputs("numbers")
-STEPS_FROM = {"4 9 10 13": "1. 10-4=6", "6 9 13": "1. 13-9=4", "4 6": "1. 6*4=24"}
+# As Game24 asks for a step, and not as a path shows it: `10-4=6`.
+STEPS_FROM = {
+    "4 9 10 13": "1. 10 - 4 = 6 (left: 6 9 13)",
+    "6 9 13": "1. 13 - 9 = 4 (left: 4 6)",
+    "4 6": "1. 6 * 4 = 24 (left: 24)",
+}
 VERDICTS = {"6 9 13": "sure", "4 6": "sure", "10 13 13": "impossible", "9 10 52": "impossible", "13 15": "impossible"}
 
 
@@ -132,7 +137,7 @@ def test_a_journal_that_broke_off_is_read_as_far_as_it_goes_and_nothing_is_calle
         found = role_examples(path, program, examples=[EXAMPLE])
     assert model.calls == []
     assert {example.search_state: example.next_thoughts for example in found["propose"]} == {
-        "4 9 10 13": "1. 10-4=6"  # code knows that 6 9 13 can be solved; nobody went there
+        "4 9 10 13": "1. 10 - 4 = 6 (left: 6 9 13)"  # code knows that 6 9 13 can be solved; nobody went there
     }
     assert path.read_bytes().endswith(b'{"torn')
 
@@ -372,7 +377,7 @@ def test_feedback_on_proposals_names_each_and_what_is_missing():
     feedback = proposals().judge(dspy.Prediction(next_thoughts="1. 7 + 7 = 14\n2. 4 + 9 = 13")).feedback
     assert feedback.splitlines()[0].startswith("`7 + 7 = 14`: illegal (")
     assert feedback.splitlines()[1] == "`4 + 9 = 13`: a dead end (code says that it cannot be solved)."
-    assert feedback.splitlines()[2] == "Missing: `10-4=6`, after which a solution follows."
+    assert feedback.splitlines()[2] == "Missing: `10 - 4 = 6 (left: 6 9 13)`, after which a solution follows."
 
 
 @pytest.mark.parametrize(

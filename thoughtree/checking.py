@@ -40,7 +40,7 @@ def check_task(
     - a goal that `check` refuses or `rules` forbid, an answer that `check` accepts where `is_goal` says no;
     - a terminal state with moves, a state with none that is not terminal;
     - a key that cannot be hashed, or that is shared by states which differ;
-    - moves that `apply` or `rules` refuse, or that `parse` does not read back from `show`;
+    - moves that `apply` or `rules` refuse, or that `parse` does not read back from `show` or `write`;
     - an `apply` that changes the state it is given; an `apply` or a `key` with two results;
     - a state that `dump` and `load` do not bring back.
     """
@@ -109,11 +109,20 @@ def _follow(probe: Probe, seen: Seen, text: str) -> Any:
         read = probe.ask("parse", where, parse, task, state, text)
         if read is not MISSING and read != action:
             probe.report("parse does not read what show writes", f"{where} is read as {read!r}")
+        _written(probe, state, action, where)
     if isinstance(new, Illegal):
         if listed:
             probe.report("apply refuses a move", f"{new.rule!r}, {where}")
         return MISSING
     return _within_rules(probe, new, where, listed)
+
+
+def _written(probe: Probe, state: Any, action: Any, where: str) -> None:
+    text = probe.ask("write", where, probe.task.write, action, state)
+    if text is not MISSING and text != probe.task.show(action):
+        read = probe.ask("parse", where, parse, probe.task, state, text)
+        if read is not MISSING and read != action:
+            probe.report("parse does not read what write writes", f"{text!r}, {where}, is read as {read!r}")
 
 
 def _within_rules(probe: Probe, new: Any, where: str, listed: bool) -> Any:
