@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from .budget import Ended, SearchStatus
+from .exports import Exports
 from .order import value
 from .protocol import Answered, Usage
 from .rating import Rating
@@ -32,7 +33,7 @@ class Describes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult(Generic[S, A]):
+class SearchResult(Exports, Generic[S, A]):
     """One search, whole.
 
     status: what the answer is worth. ended: why the search ended. best: the node given back (the root: none).

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         role_examples,
         solved,
     )
+    from .schema import result_schema
     from .tasks import Blocksworld
 
 
@@ -80,6 +81,7 @@ __all__ = [
     "load",
     "load_examples",
     "repeatable",
+    "result_schema",
     "role_examples",
     "solved",
 ]
@@ -95,6 +97,7 @@ _LAZY = {
     **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
     **dict.fromkeys(("calibrate_rater", "compare", "distill"), "optimize"),
     "Blocksworld": "tasks",
+    "result_schema": "schema",
 }
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from .search import Node, NodeStatus, SearchResult
+from .search.labels import action_of, state_of, status_of, worth_of
 from .search.visible import one_line
 
 STYLES = {
@@ -32,24 +33,10 @@ def tree_view(result: SearchResult[Any, Any]) -> Tree:
 
 
 def _label(result: SearchResult[Any, Any], node: Node[Any, Any], chosen: bool) -> Text:
-    task: Any = result.task
     label = Text(overflow="fold").append(f"#{node.id} ", "dim")
-    label.append(one_line(task.show(node.action)) if node.id else "start", "bold" if chosen else "")
-    if node.state is not None and task.has("render"):
-        label.append(f"  [{one_line(task.render(node.state))}]")
-    if node.value is not None:
-        label.append(f"  {node.value:g}", "cyan")
-    if node.verdict:
-        label.append(f" {one_line(node.verdict)}", "cyan")
-    label.append(f"  {node.status}{_reason(node)}", STYLES.get(node.status))
-    return label
-
-
-def _reason(node: Node[Any, Any]) -> str:
-    if node.reason is None:
-        return ""
-    if node.status is NodeStatus.DUPLICATE:
-        return f" of node {node.reason}"
-    if node.status is NodeStatus.PRUNED and isinstance(node.reason, float):  # a score; of a file, it may be anything
-        return f" at {node.reason:g}"
-    return f": {one_line(str(node.reason))}"
+    label.append(action_of(result, node), "bold" if chosen else "")
+    if state := one_line(state_of(result, node)):
+        label.append(f"  [{state}]")
+    if worth := worth_of(node):
+        label.append(f"  {worth}", "cyan")
+    return label.append(f"  {status_of(node)}", STYLES.get(node.status))
