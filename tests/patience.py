@@ -19,13 +19,13 @@ def until(holds: Callable[[], object], most: float = PATIENCE) -> None:
         time.sleep(0.002)
 
 
-def in_time(attempt: Callable[[float], T | None]) -> T:
+def in_time(attempt: Callable[[float], T | None], first: float = 0.1) -> T:
     """What an attempt gives that has so many seconds until its deadline.
 
     It gives None where the machine was too slow, and the deadline came before the moment that the test is about: then
     it is tried again with more time. A machine that is fast enough waits for the shortest deadline only.
     """
-    for seconds in (0.1, 0.5, 2.5, 12.5):
-        if (found := attempt(seconds)) is not None:
+    for times in (1, 5, 25, 125):
+        if (found := attempt(times * first)) is not None:
             return found
-    raise AssertionError("the deadline came too early, even with 12.5 seconds")
+    raise AssertionError(f"the deadline came too early, even with {times * first:g} seconds")

@@ -11,6 +11,7 @@ import pytest
 
 import thoughtree
 from engines import Engine, lm
+from patience import PATIENCE
 from thoughtree import RAP, BestFirst, Blocksworld, Illegal, TreeOfThoughts, aexecute, execute
 from thoughtree.modules.execution import Execution, ExecutionStatus
 from thoughtree.search.environment import EnvironmentFault, Observed
@@ -244,7 +245,7 @@ def test_blocking_steps_leave_the_loop_free() -> None:
     class Waiting(BlocksworldEnvironment):
         def step(self, state: BlocksworldState, action: Any) -> Observed:
             begun.set()
-            assert seen.wait(5)
+            assert seen.wait(PATIENCE)
             return super().step(state, action)
 
     async def both() -> Execution:

@@ -10,6 +10,7 @@ import pytest
 
 from engines import lm
 from faultworlds import CONTROLLERS, WORLDS, World, play, shape
+from patience import in_time
 from thoughtree.search import Budget, Ended, SearchStatus, Stop
 from thoughtree.testing import Fault, FaultyLM
 
@@ -25,7 +26,10 @@ combinations = pytest.mark.parametrize(
 def until_a_call_hangs(
     world: World, controller: Any, driver: str, replies: int, halted: Any = None, **config: Any
 ) -> Any:
-    """A run with one call in flight at a time, in which the call after `replies` hangs. halted: called as it does."""
+    """A run with one call in flight at a time, in which the call after `replies` hangs. halted: called as it does.
+
+    None: it ended before that call.
+    """
 
     def chosen(prompt: str) -> bool:
         if halted is not None:
@@ -37,6 +41,8 @@ def until_a_call_hangs(
         found = play(world.build(controller), model, driver, **world.inputs, config={"concurrency": 1, **config}).search
     finally:
         model.release()
+    if not model.met:
+        return None
     assert (model.calls, found.spent.calls, found.unfinished) == (replies + 1, replies, 1)
     return found
 
@@ -73,7 +79,7 @@ def test_a_deadline_gives_what_a_stop_gives(driver: str) -> None:
 
     def ended(combination: tuple[str, str]) -> Any:
         world, order = WORLDS[combination[0]], CONTROLLERS[combination[1]]
-        return until_a_call_hangs(world, order, driver, 4, budget=Budget(seconds=2.0))
+        return in_time(lambda s: until_a_call_hangs(world, order, driver, 4, budget=Budget(seconds=s)), first=2.0)
 
     all_of_them = [(name, controller) for name in WORLDS for controller in CONTROLLERS]
     with ThreadPoolExecutor(len(all_of_them)) as pool:
@@ -104,14 +110,18 @@ LOST = [
 def test_a_closing_call_that_fails_is_told_of_and_the_best_candidate_stands(
     fault: Fault, why: str, counts: dict[str, int], driver: str, tmp_path: Path
 ) -> None:
-    world, model = WORLDS["text"], FaultyLM(lm(WORLDS["text"].engine()), [fault])
+    world = WORLDS["text"]
     whole = play(world.build(CONTROLLERS["beam"]), world.engine(), driver, **world.inputs)
-    try:
-        found = play(
-            world.build(CONTROLLERS["beam"]), model, driver, **world.inputs, config={"budget": Budget(seconds=1.5)}
-        )
-    finally:
-        model.release()
+
+    def attempt(seconds: float) -> Any:
+        model, config = FaultyLM(lm(world.engine()), [fault]), {"budget": Budget(seconds=seconds)}
+        try:
+            found = play(world.build(CONTROLLERS["beam"]), model, driver, **world.inputs, config=config)
+        finally:
+            model.release()
+        return found if sum(model.met.values()) >= counts.get("failed", 1) else None
+
+    found = in_time(attempt, first=1.5)
     search = found.search
     assert best_so_far(search) == best_so_far(whole.search)  # the search itself was over
     assert (search.ended, search.failed) == (Ended.SEARCHED_OUT, counts.get("failed", 0))
@@ -126,12 +136,17 @@ def test_a_closing_call_that_fails_is_told_of_and_the_best_candidate_stands(
 def test_explain_tells_of_failures_that_were_mended_and_of_calls_left_in_flight() -> None:
     world = WORLDS["text"]
     plan = [Fault.rate_limit(share=0.5, retry_after=0.001), Fault.hang(after=9)]
-    model = FaultyLM(lm(world.engine()), plan)
-    config = {"concurrency": 1, "budget": Budget(seconds=1.5)}
-    try:
-        found = play(world.build(CONTROLLERS["beam"]), model, "threads", **world.inputs, config=config).search
-    finally:
-        model.release()
+
+    def attempt(seconds: float) -> Any:
+        model = FaultyLM(lm(world.engine()), plan)
+        config = {"concurrency": 1, "budget": Budget(seconds=seconds)}
+        try:
+            found = play(world.build(CONTROLLERS["beam"]), model, "threads", **world.inputs, config=config).search
+        finally:
+            model.release()
+        return found if "hang" in model.met else None
+
+    found = in_time(attempt)
     said = found.explain().splitlines()
     assert f"Failures: {found.failed}; first: LMRateLimitError: [stub/model] Rate limit reached." in said
     assert "Calls still in flight as it ended: 1." in said

@@ -17,6 +17,7 @@ from dspy.utils.dummies import DummyLM
 from pydantic import BaseModel
 
 from engines import AsyncEngine, Engine, lm, response
+from patience import PATIENCE, until
 from thoughtree.modules.calls.adapter import search_adapter
 from thoughtree.modules.calls.failures import failure
 from thoughtree.modules.calls.gate import Meter, OverCalls, current, gate
@@ -577,7 +578,7 @@ def test_dspys_dummy_lm_passes_the_gate(call):
 
 
 def test_a_cancelled_call_is_raised_again_and_holds_nothing():
-    engine = says(delay=5.0)
+    engine = says(delay=600.0)
     meter = Meter(left=2)
 
     async def story():
@@ -598,15 +599,14 @@ def test_a_cancelled_call_is_raised_again_and_holds_nothing():
 
 def test_a_call_that_hangs_in_a_thread_holds_its_own_turn_only():
     hung = threading.Event()
-    engine = Engine(lambda kind, inputs, n: hung.wait(5) and "late" if n == 1 else "yes")
+    engine = Engine(lambda kind, inputs, n: hung.wait(PATIENCE) and "late" if n == 1 else "yes")
     model = gate(lm(engine))
     with limit(in_flight=2) as purse:
         thread = threading.Thread(target=copy_context().run, args=(model, "?"))
         thread.start()
-        while not engine.now:
-            pass
+        until(lambda: engine.now)
         assert model("?") == ["yes"]
         assert purse.slots.held == 1
         hung.set()
-        thread.join(5)
+        thread.join(PATIENCE)
         assert purse.slots.held == 0

@@ -11,6 +11,7 @@ import pytest
 
 import thoughtree
 from engines import Engine, lm
+from patience import PATIENCE
 from thoughtree import LATS, MCTS, Illegal, repeatable
 from thoughtree.modules.memo import Memo
 from thoughtree.modules.tool_call import ToolCall, with_thought
@@ -305,17 +306,17 @@ def test_equal_keys_are_computed_once_also_at_the_same_time() -> None:
     def slow() -> int:
         runs.append(1)
         started.set()
-        go.wait(5)
+        go.wait(PATIENCE)
         return 7
 
     got: list[int] = []
     threads = [threading.Thread(target=lambda: got.append(memo.get("k", slow))) for _ in range(4)]
     for thread in threads:
         thread.start()
-    assert started.wait(5)
+    assert started.wait(PATIENCE)
     go.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(PATIENCE)
     assert (got, len(runs)) == ([7] * 4, 1)
 
 

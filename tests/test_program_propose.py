@@ -127,7 +127,7 @@ def test_a_blocking_function_leaves_the_loop_free(driver):
     """Under asyncio a function runs in a thread of its own: two that wait for each other get there."""
     from threading import Barrier
 
-    barrier = Barrier(2, timeout=10)
+    barrier = Barrier(2, timeout=60)
 
     def propose(inputs, node, n):
         if node.depth == 1:

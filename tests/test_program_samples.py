@@ -72,7 +72,7 @@ def test_a_slow_reward_leaves_the_loop_to_others():
     turn = threading.Event()
 
     def reward(inputs, prediction):
-        assert turn.wait(10)  # set by another task of the same loop
+        assert turn.wait(60)  # set by another task of the same loop
         return 1.0
 
     def fn(kind, inputs, n):

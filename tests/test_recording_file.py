@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from dspy.clients.call_result import CACHE_FORMAT
 
 from engines import Engine, lm
+from patience import PATIENCE, until
 from thoughtree import Recording, RecordLM, ReplayLM
 from thoughtree.modules.recording import RecordingError
 from thoughtree.modules.recording.asked import Asked
@@ -118,7 +120,7 @@ def test_who_looks_between_a_write_and_its_end_takes_nothing_twice(path: Path, m
     for i in range(3):
         record(f"question {i}")
     for looker in lookers:
-        looker.join(10)
+        looker.join(PATIENCE)
     assert len(record.recording.lms) == 1
     assert len(Recording(path, create=False)) == 3
 
@@ -149,15 +151,24 @@ def test_four_processes_share_a_file(path: Path):
 def test_of_two_processes_that_pay_for_one_request_both_go_on_from_the_first_reply(path: Path):
     script = """
         from engines import Engine, lm
+        from patience import until
         from thoughtree import RecordLM
-        slow = float(arguments[0])
-        record = RecordLM(lm(Engine(lambda kind, inputs, n: f"took {slow}", delay=slow)), path)
+
+        def reply(kind, inputs, n):  # the first as both have asked, the second as that one is on disk
+            path.with_name(arguments[0]).touch()
+            if arguments[0] == "first":
+                until(path.with_name("second").exists)
+            else:
+                until(lambda: path.exists() and b"from first" in path.read_bytes())
+            return f"from {arguments[0]}"
+
+        record = RecordLM(lm(Engine(reply)), path)
         print(record("hi")[0], record.paid.calls, record.hits.calls, flush=True)
     """
-    workers = [worker(script, path, delay) for delay in (0.2, 0.6)]
+    workers = [worker(script, path, name) for name in ("first", "second")]
     start(workers)
-    assert [process.communicate(timeout=60)[0].split() for process in workers] == [["took", "0.2", "1", "0"]] * 2
-    assert ReplayLM(path)("hi") == ["took 0.2"]
+    assert [process.communicate(timeout=100)[0].split() for process in workers] == [["from", "first", "1", "0"]] * 2
+    assert ReplayLM(path)("hi") == ["from first"]
 
 
 @POSIX
@@ -168,10 +179,12 @@ def test_what_was_on_disk_when_a_process_was_killed_is_not_paid_again(path: Path
             record(f"question {i}" + " and more" * 2000)  # 18 kB a line
     """
     lines = 0
-    for delay in (0.05, 0.1, 0.15):
+    for delay in (0.0, 0.05, 0.1):
+        before = path.stat().st_size if path.exists() else 0
         process = worker(script, path)
         start([process])
-        threading.Event().wait(delay)
+        until(lambda before=before: path.exists() and path.stat().st_size > before + 50_000)  # two lines, at the least
+        time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
         found = Recording(path, create=False)
@@ -187,11 +200,22 @@ def test_what_was_on_disk_when_a_process_was_killed_is_not_paid_again(path: Path
 
 @POSIX
 def test_a_forked_child_records_beside_calls_in_flight(path: Path):
-    engine = Engine(lambda kind, inputs, n: f"reply {n}", delay=0.5)
+    parent, begun = os.getpid(), path.with_name("begun")
+
+    def reply(kind: Any, inputs: dict[str, str], n: int) -> str:
+        """The parent's, as the child asks too; the child's, as that one is on disk."""
+        if os.getpid() == parent:
+            until(begun.exists)
+        else:
+            begun.touch()
+            until(lambda: path.exists() and b"reply 1" in path.read_bytes())
+        return f"reply {n}"
+
+    engine = Engine(reply)
     record = RecordLM(lm(engine), path)
     thread = threading.Thread(target=lambda: record("hi"))
     thread.start()
-    threading.Event().wait(0.1)
+    until(lambda: engine.now)
     child = os.fork()
     if child == 0:
         try:
@@ -200,7 +224,7 @@ def test_a_forked_child_records_beside_calls_in_flight(path: Path):
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
-    thread.join(30)
+    thread.join(PATIENCE)
     assert len(Recording(path, create=False)) == 1
 
 
