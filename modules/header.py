@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from pydantic import BaseModel, TypeAdapter
 
-from ..search import Codec, Journal
+from ..search import Codec, Journal, Node, NodeStatus
 from ..search.journal import TELLING
 from ..tasks.environment_task import EnvironmentTask
 from .about import describe
-from .calls.redaction import redact
+from .calls.failures import describe as describe_error
+from .calls.redaction import hide, redact
 from .own import FUNCTIONS
 from .plan import dump_scale
 from .roles import lms_of
@@ -110,10 +111,25 @@ def codec(session: Session) -> Codec:
     def load_fields(given: dict[str, Any]) -> dict[str, Any]:
         return {name: _typed(outputs[name].annotation, value) for name, value in given.items() if name in outputs}
 
-    made = Codec(task.dump, task.load, task.key, dump_fields=dump_fields, load_fields=load_fields)
+    def show(node: Node[Any, Any]) -> tuple[str | None, str | None]:
+        return _shown(node, task, session)
+
+    made = Codec(task.dump, task.load, task.key, dump_fields=dump_fields, load_fields=load_fields, show=show)
     if isinstance(task, EnvironmentTask) and not task.has("key"):
         return replace(made, dump_key=task.dump_key, load_key=task.load_key)
     return made
+
+
+def _shown(node: Node[Any, Any], task: Any, session: Session) -> tuple[str | None, str | None]:
+    """A node's action and state in the task's words. A hook that raises costs the words: the search may do without."""
+    words: list[str | None] = []
+    said = node.status in (NodeStatus.ILLEGAL, NodeStatus.FAILED)  # what the task could not read itself
+    for value, hook in ((node.action, str if said else task.show), (node.state, task.render)):
+        try:
+            words.append(None if value is None else hide(str(hook(value)), session.spellings))
+        except Exception as error:
+            words.append(f"({describe_error(error, session.secrets)})")
+    return words[0], words[1]
 
 
 def settled(value: Any) -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 
 import dspy
 
-from ..search import Ended, Journal, Search, SearchStatus, Stop, adrive, drive
+from ..search import Ended, Journal, Search, SearchResult, SearchStatus, Stop, adrive, drive
+from ..search.growth import note_end
 from ..search.protocol import (
     FREE,
     Answer,
@@ -87,7 +88,7 @@ class Session:
         if program.reward_fn is not None and plan.threshold is not None:
             reward = Reward(program.reward_fn, plan.threshold)
         self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
-        self._spellings = telling(self.secrets)
+        self.spellings = telling(self.secrets)
         self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
@@ -183,6 +184,7 @@ class Session:
             refuse_coroutines(self.program)
             self._open(first_state(self.task, self.inputs, self.deadline))
             result = drive(self.search, self._prepare, **self._driven())
+            self._note_end(result)
         finally:
             try:
                 rest(self.task, self._patience())
@@ -195,6 +197,7 @@ class Session:
         try:
             self._open(await afirst_state(self.task, self.inputs, self.deadline))
             result = await adrive(self.search, self._aprepare, **self._driven())
+            self._note_end(result)
         finally:
             try:
                 await arest(self.task, self._patience())
@@ -218,6 +221,10 @@ class Session:
             "stop": self.stop,
             "recall": partial(recall, self),
         }
+
+    def _note_end(self, result: SearchResult[Any, Any]) -> None:
+        if self.journal is not None:
+            note_end(self.journal, result)
 
     def _close(self) -> None:
         self._closed = True
@@ -302,7 +309,7 @@ class Session:
 
         entries: list[Any] | None = None if self.trace is None else []
         meter = Meter(left=job.calls, deadline=self.deadline, ended=ended, inside=self._inside)
-        meter.secrets, meter.spellings = set(self.secrets), self._spellings
+        meter.secrets, meter.spellings = set(self.secrets), self.spellings
         return meter, entries
 
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
@@ -326,8 +333,8 @@ class Session:
             self.unpriced = next(at_unknown_price, meter.passed_by or self.unpriced)
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
-        records = meter.records if self.journal is None else hide(meter.records, self._spellings)
-        return Reply(hide_in(outcome, self._spellings), meter.usage(), records)
+        records = meter.records if self.journal is None else hide(meter.records, self.spellings)
+        return Reply(hide_in(outcome, self.spellings), meter.usage(), records)
 
 
 def _deadline(plan: Plan) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .budget import Tally
-from .protocol import FREE, Failed, Illegal, Outcome, Rated, Request, Stepped, Unread, Usage
+from .protocol import FREE, Failed, Illegal, Outcome, Rate, Rated, Request, Stepped, Unread, Usage
 from .roles import ROLES
 
 
@@ -11,21 +11,34 @@ class Account:
     """spent: in all, and by role. told: replies. unread: by role, those that came and could not be read. failed: calls,
     and steps of the task's own code, that raised; errors: their texts, in order of appearance, with how often.
     clamped: ratings off their scale. foreseen, unforeseen: steps that a world model predicted, and others that it was
-    asked about.
+    asked about. by_node: what the replies about a node took; those about several nodes are shared out evenly.
     """
 
     def __init__(self) -> None:
         self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
+        self.by_node: dict[int, list[float]] = {}  # calls, tokens, dollars, seconds
         self.unread = dict.fromkeys(ROLES.values(), 0)
         self.told = self.failed = self.clamped = self.foreseen = self.unforeseen = 0
         self.errors: dict[str, int] = {}
 
-    def pay(self, kind: type[Request], usage: Usage) -> None:
+    def pay(self, request: Request, usage: Usage) -> None:
         """A reply was told, whatever it says."""
         self.told += 1
         if usage is not FREE:
             self.spent.add(usage)
-            self.by_role[ROLES[kind]].add(usage)
+            self.by_role[ROLES[type(request)]].add(usage)
+            self._share(request.nodes if type(request) is Rate else (request.node,), usage)  # type: ignore[union-attr]
+
+    def _share(self, nodes: tuple[int, ...], usage: Usage) -> None:
+        share, by_node = 1 / len(nodes), self.by_node
+        for id in nodes:
+            spent = by_node.get(id)
+            if spent is None:
+                spent = by_node[id] = [0.0, 0.0, 0.0, 0.0]
+            spent[0] += usage.calls * share
+            spent[1] += usage.tokens * share
+            spent[2] += usage.cost * share
+            spent[3] += usage.seconds * share
 
     def count_fault(self, kind: type[Request], outcome: Unread | Failed) -> None:
         if isinstance(outcome, Unread):

@@ -53,6 +53,7 @@ class Codec:
     load_fields: Callable[[Any], dict[str, Any]] = _same
     dump_key: Callable[[Any], Any] | None = None  # of an environment's keys, which only the step itself knows
     load_key: Callable[[Any], Any] = _same
+    show: Callable[[Any], tuple[str | None, str | None]] | None = None  # a node's action and state, for people
 
     def write(self, ask: Ask, reply: Reply) -> dict[str, Any]:
         """One line, its call records last. Raises TypeError for what would not be read as the same again."""

@@ -2,7 +2,8 @@
 
 JSON lines. The first is a header that says which search this is; each other one is a reply, written by the
 thread that received it, or marks the place of a reply that code gave and will give again. Each line ends with a
-check of all before it (`chain`). Opening an existing journal reads its replies for a resumed search to be told again.
+check of all before it (`chain`). Lines between them show the tree to readers (`growth`). Opening an existing journal
+reads its replies for a resumed search to be told again.
 A line torn by a crash is dropped; any other damage is an error that names its line, and changes nothing.
 """
 
@@ -24,9 +25,10 @@ from .lines import journal_line, json_object
 from .protocol import Ask, Refused, Reply
 from .roles import ProtocolError, check_answer
 
-FORMAT = "thoughtree.journal/2"
+FORMAT = "thoughtree.journal/3"
 TELLING = ("versions", "written")  # header entries that say something, and need not be the same on resume
 BEGINNING = b'{"format": "thoughtree.journal/'  # of every journal
+TREE, END = b'{"tree": [', b'{"end": {'  # lines for readers, which a resumed run does without: see `growth`
 
 
 # What holds itself raises RecursionError, without a look for it at every reply.
@@ -50,6 +52,8 @@ class Journal:
     ) -> None:
         self.path, self.codec, self.fsync = Path(path), codec or Codec(), fsync
         self._lines: deque[tuple[int, bytes]] = deque()  # held already, by their numbers, and not given yet
+        self.grown: tuple[int, int, int] = (0, 0, 0)  # nodes that have a row in it, their mark, those with a state
+        self.ended = False  # whether it ends with what became of its search
         self.lock = threading.Lock()
         self._closed = False
         self._broken: JournalError | None = None
@@ -94,6 +98,18 @@ class Journal:
         with self.lock:
             if not self._closed:
                 self._append(text)
+                self.ended = False
+
+    def note(self, kind: str, value: Any) -> None:
+        """Append a line for readers: "tree" or "end". After close() nothing is written.
+
+        Raises JournalError for a file that cannot be written.
+        """
+        text = json.dumps({kind: value}, allow_nan=False, default=str)
+        with self.lock:
+            if not self._closed:
+                self._append(text)
+                self.ended = kind == "end"
 
     def force(self) -> None:
         """If fsync was asked for, return once all that was appended is on the disk itself. From any thread."""
@@ -176,7 +192,7 @@ class Journal:
         first, *lines = content[:end].split(b"\n")[:-1] or [b""]
         if first:
             self._same(first, header)
-            self._lines.extend((number, self._opened(number, line)) for number, line in enumerate(lines, 2))
+            self._take(lines)
         elif end or not (content.startswith(BEGINNING) or BEGINNING.startswith(content)):
             raise self._wrong(1, "not JSON, so this is no journal")  # and not ours to truncate
         if end < len(content):  # a torn last line: its call is asked again
@@ -186,6 +202,20 @@ class Journal:
             self.force()
             if self.fsync:
                 self._keep_name()
+
+    def _take(self, lines: list[bytes]) -> None:
+        """Check all lines behind the header, and keep the replies among them."""
+        shown = b""
+        for number, line in enumerate(lines, 2):
+            body = self._opened(number, line)
+            if body.startswith(TREE):
+                shown = body
+            elif not body.startswith(END):
+                self._lines.append((number, body))
+        self.ended = bool(lines) and lines[-1].startswith(END)
+        if shown:
+            count, mark, stated, *_ = json.loads(shown)["tree"]
+            self.grown = count, mark, stated
 
     def _content(self) -> bytes:
         try:

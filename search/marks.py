@@ -29,6 +29,12 @@ class Marks:
             return self._marks[ids[0]]
         return crc32(repr([self._marks[id] for id in ids]).encode())
 
+    def node(self, id: int) -> int:
+        """The mark of one node."""
+        if id >= len(self._marks):
+            self._grow()
+        return self._marks[id]
+
     def _grow(self) -> None:
         marks, born, tree = self._marks, self._born, self._tree
         for id in range(len(marks), len(tree)):

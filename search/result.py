@@ -42,7 +42,10 @@ class SearchResult(Exports, Generic[S, A]):
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
     unclosed: why the closing call gave no answer, where one was made: its error, say.
+    hung: hooks of the task that had not come back as the search returned. It went on without what they were to say.
     predicted: of a world model that code checked, how many predictions were "right" and "wrong".
+    by_node: (calls, tokens, dollars, seconds) that the replies about a node took, by its id; those about several nodes
+    are shared out evenly.
     """
 
     status: SearchStatus
@@ -64,7 +67,11 @@ class SearchResult(Exports, Generic[S, A]):
     unfinished: int = 0
     task: Describes | None = field(default=None, repr=False, compare=False)
     predicted: dict[str, int] = field(default_factory=dict[str, int])
+    by_node: dict[int, tuple[float, ...]] = field(
+        default_factory=dict[int, tuple[float, ...]], repr=False, compare=False
+    )
     unclosed: str | None = None
+    hung: tuple[str, ...] = ()
     explained: tuple[str, ...] = ()  # of a loaded result: what was explained when the task was at hand
 
     @classmethod
@@ -92,6 +99,7 @@ class SearchResult(Exports, Generic[S, A]):
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
             unclosed=search.unclosed,
+            by_node={id: tuple(spent) for id, spent in account.by_node.items()},
             predicted={"right": account.foreseen, "wrong": account.unforeseen} if checked else {},
         )
 

@@ -74,24 +74,37 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
     task = result.task
     nodes: list[dict[str, Any]] = []
     for node in result.tree:
-        row: dict[str, Any] = {"id": node.id, "parent": node.parent, "status": node.status.value}
+        row: dict[str, Any] = {"id": node.id, "parent": node.parent}
         if node.id:
-            row["action"] = result.shown(node) if task is not None else _plain(node.action)
+            row["action"] = result.shown(node) if task is not None else plain(node.action)
         if node.state is not None:
-            row["state"] = task.dump(node.state) if task is not None else _plain(node.state)
+            row["state"] = task.dump(node.state) if task is not None else plain(node.state)
             if task is not None:
                 row["text"] = task.render(node.state)
-        for name in NODE_FIELDS:
-            value, default = getattr(node, name), DEFAULTS[name]
-            if value is not default and (type(value) is not type(default) or value != default):
-                row[name] = _plain(value)
-        nodes.append(row)
+        nodes.append(row | numbers(result, node))
+    return {**summed(result), "explained": list(result.explained) or explain(result), "nodes": nodes}
+
+
+def numbers(result: SearchResult[Any, Any], node: Node[Any, Any]) -> dict[str, Any]:
+    """A node's row, but for what its task says: its action and its state."""
+    row: dict[str, Any] = {"status": node.status.value}
+    for name in NODE_FIELDS:
+        value, default = getattr(node, name), DEFAULTS[name]
+        if value is not default and (type(value) is not type(default) or value != default):
+            row[name] = plain(value)
+    if spent := result.by_node.get(node.id):
+        row["spent"] = list(spent)
+    return row
+
+
+def summed(result: SearchResult[Any, Any]) -> dict[str, Any]:
+    """All but the nodes, and what is explained. No hook of the task is called."""
     return {
         "format": FORMAT,
         "status": result.status.value,
         "ended": None if result.ended is None else result.ended.value,
         "best": result.best.id,
-        "answer": None if result.answer is None else {k: _plain(v) for k, v in result.answer.items()},
+        "answer": None if result.answer is None else {k: plain(v) for k, v in result.answer.items()},
         "reward": result.reward,
         "feedback": result.feedback,
         "predicted": dict(result.predicted),
@@ -104,25 +117,24 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
         "seconds": result.seconds,
         "unfinished": result.unfinished,
         "unclosed": result.unclosed,
+        "hung": list(result.hung),
         "rating": asdict(result.rating),
         "controller": result.controller,
         "lessons": result.tree.lessons,
         "rollouts": [asdict(log) for log in result.tree.rollouts],
-        "explained": list(result.explained) or explain(result),
-        "nodes": nodes,
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A JSON value for `value`: itself, a pydantic object's own dump, or its text."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(v) for v in cast("tuple[Any, ...]", value)]
+        return [plain(v) for v in cast("tuple[Any, ...]", value)]
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
-    return value if plain else str(value)
+        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    is_json = value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    return value if is_json else str(value)
 
 
 def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
@@ -166,9 +178,11 @@ def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any
         errors=_counts("errors", data["errors"]),
         predicted=_counts("predicted", data.get("predicted", {})),
         unclosed=_checked("unclosed", data.get("unclosed"), "text or none"),
+        hung=tuple(_checked("hung", name, "text") for name in data.get("hung", ())),
         rating=Rating(**data["rating"]),
         controller=dict(_checked("controller", data["controller"], "object")),
         task=task,
+        by_node={row["id"]: _share(row["spent"]) for row in data["nodes"] if "spent" in row},
         explained=tuple(_checked("explained", line, "text") for line in data["explained"]),
         **{name: _checked(name, data[name], kind) for name, kind in kinds.items()},
     )
@@ -221,6 +235,12 @@ def _checked(name: str, value: Any, kind: str) -> Any:
 def _usage(data: dict[str, Any]) -> Usage:
     kinds = {"calls": "count", "tokens": "count", "cost": "number", "seconds": "number"}
     return Usage(**{name: _checked(name, data[name], kind) for name, kind in kinds.items()})
+
+
+def _share(spent: list[Any]) -> tuple[float, ...]:
+    """What a node took: calls, tokens, dollars, seconds."""
+    calls, tokens, cost, seconds = (_checked("spent", amount, "number") for amount in spent)
+    return calls, tokens, cost, seconds
 
 
 def _counts(name: str, data: dict[str, Any]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from .budget import Budget, Ceilings, Ended, SearchStatus
 from .controller import Controller, Logged, Routine
 from .ending import MAY_CLOSE, is_all_failures, why_over, worth
 from .grow import CodeStep, Grower, ParseAction, describe
+from .hooks import Hooks
 from .protocol import ONE_CALL, Answer, Ask, Failed, Outcome, Propose, Proposed, Refused, Request, Unread, Usage
 from .rating import Rating
 from .requests import Requests
@@ -146,7 +147,7 @@ class Search(Generic[S, A]):
         if type(outcome) is Refused:
             self._refuse(outcome)
             return
-        self.account.pay(kind, usage)
+        self.account.pay(request, usage)
         if (batches := item.batches) and (log := batches[0].log) is not None:
             log.count(kind, usage.calls)
         closing = self.status is CLOSING and kind is Answer
@@ -195,11 +196,31 @@ class Search(Generic[S, A]):
         found = self._grower.solution or self._grower.claim or self.controller.choose(self.tree)
         if found.id == 0:
             return max((n for n in self.tree if n.answer is not None), key=lambda n: n.value or 0.0, default=found)
-        return found
+        return self.tree[found.id]  # once it was left, the tree is a copy
 
     def result(self) -> SearchResult[S, A]:
         """Anytime: valid while running, after a stop, and at the end."""
         return SearchResult[S, A].of(self)
+
+    def watch(self, hooks: Hooks) -> None:
+        """From now on all code of others that it runs itself is watched."""
+        grower = self._grower
+        for name in ("parse", "step"):
+            if (hook := getattr(grower, name)) is not None:
+                setattr(grower, name, hooks.watched(name, hook))
+        if self._closing is not None:
+            self._closing = hooks.watched("closing", self._closing)
+
+    def left(self, why: Ended) -> SearchResult[S, A]:
+        """The result where a step has not come back: what was found until then. No hook is called.
+
+        The thread that hangs keeps the tree, and whatever it does to that: the result has a copy.
+        """
+        self.tree = self.tree.copy()
+        if not self.done:
+            self.ended = self.ended or why
+            self._settle_status()
+        return self.result()
 
     @property
     def unclosed(self) -> str | None:

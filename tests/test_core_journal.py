@@ -120,7 +120,7 @@ def journaled(path: Path, world: Letters, **more: Any) -> Search[Any, Any]:
 def test_a_line_a_reply_behind_a_header(tmp_path: Path) -> None:
     journaled(tmp_path / "journal", Letters({"": "a"}, {"a": 3.0}))
     assert lines(tmp_path / "journal") == [
-        {"format": "thoughtree.journal/2", **HEADER},
+        {"format": "thoughtree.journal/3", **HEADER},
         {
             "ask": ["propose", 0, 5, 0, 0],
             "attempt": 0,
@@ -428,7 +428,7 @@ def test_a_header_torn_by_a_crash_is_written_anew(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_text('{"format": "thoughtr')
     journaled(path, Letters({"": "a"}))
-    assert lines(path)[0] == {"format": "thoughtree.journal/2", **HEADER}
+    assert lines(path)[0] == {"format": "thoughtree.journal/3", **HEADER}
 
 
 @pytest.mark.parametrize("line", ["{", "\0" * 40, "[1, 2]", "", "[" * 100_000, '{"sum": "00000000"}', "{}"])
@@ -539,7 +539,7 @@ def test_versions_may_differ(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text('{"format": "my.notes/3"}\n')
-    with pytest.raises(JournalError, match=r"format: 'my.notes/3' there, 'thoughtree.journal/2' now"):
+    with pytest.raises(JournalError, match=r"format: 'my.notes/3' there, 'thoughtree.journal/3' now"):
         Journal(path, HEADER)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm
+from journals import replies
 from kill_runs import PROGRAMS, shown
 from puzzle24 import drivers
 
@@ -40,7 +40,7 @@ def closing(found: Any) -> int:
 
 def closings(path: Path) -> int:
     """The closing calls on disk: each budget may end with one of its own."""
-    return sum(json.loads(line)["ask"][0] == "answer" for line in path.read_text().splitlines()[1:])
+    return sum(line["ask"][0] == "answer" for line in replies(path))
 
 
 def bare(found: Any) -> dict[str, Any]:
