@@ -34,7 +34,7 @@ from thoughtree.search.environment import Observed
 from thoughtree.search.saving import dump
 from thoughtree.tasks import Game24State
 
-LONGEST = 30.0  # seconds that a run may take
+LONGEST = 100.0  # seconds that a run may take
 
 
 def u(*words: Any) -> float:

@@ -13,20 +13,27 @@ from textwrap import dedent
 
 import pytest
 
+from patience import PATIENCE, until
+
 pty = pytest.importorskip("pty", reason="needs a terminal as POSIX has them")
 
-PATIENCE = 60  # seconds until a test gives up; none of them takes long
 SOLVED = re.compile(r"answer: 4 \* \(9 - \(13 - 10\)\)")
 REPAINT = re.compile(rb"(\d+) nodes  depth (\d+)  (\d+) calls")
 
-# program: one level, and then two calls that never end. stuck: code that never ends in the search itself.
+# program: one level, and then two calls that never end. stuck: code that never ends in the search itself. Each writes a
+# file as it comes so far.
 SLOW = """
     import threading
+    from pathlib import Path
     import thoughtree
+
+    def hang(name):
+        Path(name).touch()
+        threading.Event().wait()
 
     def propose(inputs, node, n):
         if node.depth == 1:
-            threading.Event().wait()
+            hang(f"hung {node.path[-1]}")
         return ["first", "second"]
 
     def rate(inputs, nodes):
@@ -41,7 +48,7 @@ SLOW = """
     class Stuck(thoughtree.FreeText):
         def apply(self, state, action):
             if state:
-                threading.Event().wait()  # on the search's own thread
+                hang("stuck")  # on the search's own thread
             return super().apply(state, action)
 
     def fast(inputs, node, n):
@@ -181,9 +188,10 @@ def test_a_terminal_sees_progress_that_is_gone_in_the_end(terminal):
     assert screen.seen.rstrip().endswith(b"\x1b[2K")  # the line is erased
 
 
-def test_ctrl_c_gives_the_best_so_far(terminal):
+def test_ctrl_c_gives_the_best_so_far(terminal, tmp_path):
     screen = terminal("?", "--program", "slow_program:program")
     screen.wait_for(rb"3 nodes  depth 1  \d calls")
+    until(lambda: (tmp_path / "hung first").exists() and (tmp_path / "hung second").exists())
     screen.interrupt()
     code, out = screen.end()
     assert code == 130
@@ -193,9 +201,10 @@ def test_ctrl_c_gives_the_best_so_far(terminal):
     assert b"Traceback" not in screen.seen
 
 
-def test_a_second_ctrl_c_quits_where_the_first_cannot_end_it(terminal):
+def test_a_second_ctrl_c_quits_where_the_first_cannot_end_it(terminal, tmp_path):
     screen = terminal("?", "--program", "slow_program:stuck")
     screen.wait_for(rb"3 nodes  depth 1")
+    until((tmp_path / "stuck").exists)
     screen.interrupt()
     screen.wait_for(rb"stopping")
     screen.interrupt()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm
+from patience import PATIENCE, until
 from puzzle24 import PUZZLE, engine, script
 from thoughtree import Beam, BestFirst, Evaluate, Game24, Solved, TreeOfThoughts, limit, solved
 from thoughtree.optimize import EvaluationStopped
@@ -304,10 +304,12 @@ KILLED = """
     from puzzle24 import engine, script, PUZZLE
     from thoughtree import Beam, Evaluate, Game24, TreeOfThoughts, solved
 
-    log = open({calls!r}, "a", buffering=1)
+    log, hangs = open({calls!r}, "a", buffering=1), int(sys.argv[1])
 
     def fn(kind, inputs, n):
         log.write(f"{{kind}}\\n")
+        if n > hangs:
+            threading.Event().wait()
         return script(kind, inputs, n)
 
     devset = [dspy.Example(numbers=PUZZLE).with_inputs("numbers") for _ in range(8)]
@@ -319,17 +321,22 @@ KILLED = """
 
 
 def test_killed_for_real_it_goes_on_and_repeats_only_what_was_in_flight(tmp_path):
-    """An unbroken run makes 96 calls. Each kill may repeat the calls in flight: 2 searches of 2 each."""
+    """An unbroken run makes 96 calls. Each kill may repeat the calls in flight: 2 searches of 2 each.
+
+    Two runs are killed while their calls after the 20th hang, so that it is never too late for it.
+    """
     calls, folder, kills = tmp_path / "calls", tmp_path / "run", 2
     source = textwrap.dedent(KILLED).format(tests=str(Path(__file__).parent), calls=str(calls), folder=str(folder))
     made = lambda: len(calls.read_text().splitlines()) if calls.exists() else 0  # noqa: E731
-    for kill in range(kills):
-        process = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.DEVNULL)
-        while made() < 20 * (kill + 1) and process.poll() is None:
-            time.sleep(0.002)
+    for _ in range(kills):
+        before = made()
+        process = subprocess.Popen([sys.executable, "-c", source, "20"], stdout=subprocess.DEVNULL)
+        until(lambda before=before: made() > before + 20)
         process.send_signal(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True)
+        assert process.wait(PATIENCE) == -signal.SIGKILL
+    done = subprocess.run(
+        [sys.executable, "-c", source, "1000"], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
     assert done.stdout.split("\n")[-2] == "100.0 96 True"
     assert 96 <= made() <= 96 + 4 * kills
 

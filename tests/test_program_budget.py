@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import dspy
@@ -13,7 +12,9 @@ import pytest
 
 import thoughtree
 from engines import AsyncEngine, Engine, lm
-from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine
+from faultworlds import watched
+from patience import in_time
+from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
 from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Budget, Game24, SearchStatus, TreeOfThoughts
 
 
@@ -201,11 +202,20 @@ def test_tokens_are_held(driver):
 
 @drivers
 def test_a_hanging_model_does_not_hold_up_the_deadline(driver):
-    model = engine(delay=lambda n: 30.0 if n > 3 else 0.0)
-    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), budget=Budget(seconds=0.4))
-    begun = time.monotonic()
-    found = call(program, model, driver, numbers=PUZZLE)
-    assert time.monotonic() - begun < 10
+    def attempt(seconds):
+        def fn(kind, inputs, n):
+            if driver == "threads" and n > 3:
+                released.wait(600)
+            return script(kind, inputs, n)
+
+        released = threading.Event()
+        model = engine(fn, delay=lambda n: 600.0 if driver == "asyncio" and n > 3 else 0.0)
+        program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), budget=Budget(seconds=seconds))
+        found = watched(lambda: call(program, model, driver, numbers=PUZZLE))
+        released.set()
+        return found if model.count() > 3 and found.search.spent.calls >= 3 else None
+
+    found = in_time(attempt)
     assert found.search.ended == "seconds"
     assert found.search.unfinished >= 1
     assert found.search.status is SearchStatus.UNVERIFIED
@@ -222,16 +232,16 @@ def test_a_ceiling_of_centuries_is_none(driver):
 
 @drivers
 def test_retries_do_not_outlast_the_deadline(driver):
-    def slow(n):
-        return 0.15
+    def attempt(seconds):
+        def fn(kind, inputs, n):
+            raise dspy.LMTransportError("try again", model="m")
 
-    def fn(kind, inputs, n):
-        raise dspy.LMTransportError("try again", model="m")
+        model = engine(fn, seconds / 3)
+        program = TreeOfThoughts(task=Game24(), budget=Budget(seconds=seconds), retries=50)
+        found = watched(lambda: call(program, model, driver, numbers=PUZZLE))
+        return found if found.search.failed else None
 
-    program = TreeOfThoughts(task=Game24(), budget=Budget(seconds=0.4), retries=50)
-    begun = time.monotonic()
-    found = call(program, engine(fn, slow), driver, numbers=PUZZLE)
-    assert time.monotonic() - begun < 10
+    found = in_time(attempt, first=0.4)
     assert found.search.ended == "seconds"
     assert "try again" in found.search.first_error
 
