@@ -50,7 +50,24 @@ def answer(inputs: dict[str, str]) -> str:
     return "Hire a crane, and take the window out."
 
 
+def act(inputs: dict[str, str]) -> str:
+    """Doubles once it was told how, submits what it has looked up, and shortens what it is to shorten."""
+    if "problem" in inputs:
+        result = "2 * n" if "4" in inputs["search_lessons"] else "n"
+        return f"```python\ndef double(n):\n    return {result}\n```"
+    if "text" in inputs:
+        return "It snowed all night." if "(none" in inputs["search_lessons"] else "All is white."
+    return 'submit(answer="Madrid")' if "Madrid" in inputs["search_path"] else 'look_up(country="Spain")'
+
+
 def doc_lm() -> Any:
     """A model for all pages."""
-    rules = Scripted(propose=propose, rate=rate, answer=answer)
+    rules = Scripted(
+        propose=propose,
+        rate=rate,
+        answer=answer,
+        act=act,
+        judge=lambda inputs: 0.5,
+        reflect=lambda inputs: "double(2) must give 4." if "problem" in inputs else "Say what is seen now.",
+    )
     return dspy.LM("scripted/docs", engine=rules, async_engine=AsyncRules(rules), cache=False)
