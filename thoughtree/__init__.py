@@ -15,6 +15,7 @@ from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeSta
 from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
+    from .local import local_lm
     from .modules import LATS, RAP, Lessons, Recording, RecordLM, ReplayLM, aexecute, execute, repeatable
     from .optimize import (
         BootstrapSearch,
@@ -80,6 +81,7 @@ __all__ = [
     "limit",
     "load",
     "load_examples",
+    "local_lm",
     "repeatable",
     "result_schema",
     "role_examples",
@@ -97,6 +99,7 @@ _LAZY = {
     **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
     **dict.fromkeys(("calibrate_rater", "compare", "distill"), "optimize"),
     "Blocksworld": "tasks",
+    "local_lm": "local",
     "result_schema": "schema",
 }
 

@@ -47,7 +47,8 @@ class ProgramOptions:
         option(
             MODEL,
             "As DSPy names it: openai/gpt-4o-mini, ollama_chat/llama3.2, ... Keys come from the environment. "
-            "Without it a rule-based stand-in plays game24 and blocksworld.",
+            "local, local/smollm2-135m or local:FILE.gguf runs a small one here. Without it a rule-based stand-in "
+            "plays game24 and blocksworld.",
             metavar="NAME",
         ),
     ] = None
