@@ -8,14 +8,12 @@ from typing import Any
 
 import dspy
 
-from ..modules.calls.gate import gate
-from ..modules.pricing import priceable
-from ..modules.program import Program
-from ..modules.roles import lms_of
-from .comparing_baselines import Attempts, Reward, SelfConsistency, metric_for_all, question_of, reward_of
-from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match, difference_of
+from .comparing_baselines import Attempts, Reward, SelfConsistency, metric_for_all
+from .comparing_reference import Reference, reference_of
+from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match, against
 from .evaluate import Evaluate
 from .evaluation import EvaluationResult, EvaluationStopped
+from .space import holds_search
 
 DIRECT, THOUGHT, VOTED, BEST, REFINED = "direct answer", "chain of thought", "self-consistency", "BestOfN", "Refine"
 BASELINES = (DIRECT, THOUGHT, VOTED, BEST, REFINED)
@@ -31,6 +29,7 @@ def compare(
     match: Match = "calls",
     baselines: Iterable[str] = BASELINES,
     reward_fn: Reward | None = None,
+    signature: Any = None,
     num_threads: int | None = None,
     max_errors: int | None = None,
     display_progress: bool = False,
@@ -41,59 +40,57 @@ def compare(
         found = compare([tree], devset, exact_match, match="tokens")
         print(found.summary())
 
-    programs: a list, or names with programs; at least one is a search of ours, and the first one is the reference. Each
-    runs as it is. The baselines are built from the reference's signature and its task's instructions, and call its
-    proposer's LM, at its prices: one direct answer; one chain of thought; self-consistency; dspy.BestOfN and
-    dspy.Refine, which stop at an answer that is verified, as a search does. The last three take as many samples as
-    spend what the reference spends on an example, on average, within 10 % where that can be had: found in at most three
-    runs each, of which the nearest counts.
+    programs: a list, or names with programs; at least one is a search of ours, or a module with searches inside, and
+    the first such is the reference. Each runs as it is. The baselines are built from the reference's signature and its
+    task's instructions, and call its proposer's LM, at its prices: one direct answer; one chain of thought;
+    self-consistency; dspy.BestOfN and dspy.Refine, which stop at an answer that is verified, as a search does. The last
+    three take as many samples as spend what the reference spends on an example, on average, within 10 % where that can
+    be had: found in at most three runs each, of which the nearest counts.
 
-    match: "calls", "tokens" or "dollars". baselines: only these. reward_fn: of the attempts of BestOfN and Refine,
+    match: "calls", "tokens" or "dollars", of all examples that were run, those that failed too. signature: what the
+    baselines answer, such as "question -> answer"; None: the search's own, which a pipeline may put other questions to
+    than the examples do. baselines: only these. reward_fn: of the attempts of BestOfN and Refine,
     `reward_fn(inputs, prediction)`, 1.0 for an answer to stop at; None: the task's own check, or the search's reward.
     It must know no labels. metric: any of DSPy's kinds; `thoughtree.solved` checks the baselines' answers by the
     reference's task. num_threads, max_errors, display_progress: as Evaluate's. resume: a folder, with one of Evaluate's
     in it for each program and baseline, from which the same comparison goes on after a kill without paying again.
 
-    Raises ValueError where no program is a search, for unknown names, and for dollars that nobody knows;
-    EvaluationStopped where the evaluation of a program of the user's does. A baseline's is told in `left_out`.
+    Raises ValueError where no program holds a search, or nothing says what a baseline answers, for unknown names, and
+    for dollars that nobody knows; EvaluationStopped where the evaluation of a program of the user's does. A baseline's
+    is told in `left_out`.
     """
     named = _named(programs)
-    reference = next((name for name, program in named.items() if isinstance(program, Program)), None)
-    if reference is None:
-        raise ValueError(f"programs={list(named)}: none is a search, so there is no spending to match; add one")
+    reference = reference_of(named, devset, signature)
     if match not in MEASURED:
         raise ValueError(f"match={match!r}: must be one of {', '.join(map(repr, MEASURED))}")
     wanted = tuple(baselines)
     for name in wanted:
         if name not in BASELINES:
             raise ValueError(f"baselines={wanted!r}: {name!r} is none of {', '.join(map(repr, BASELINES))}")
-    search: Program = named[reference]
     if match == "dollars":
-        _refuse_unpriced(search)
+        reference.refuse_unpriced()
     evaluate = Evaluate(
         devset=devset,
-        metric=metric_for_all(metric, search),
+        metric=metric if reference.search is None else metric_for_all(metric, reference.search),
         num_threads=num_threads,
         max_errors=max_errors,
         display_progress=display_progress,
     )
     entries = [
-        Entry(name, "search" if isinstance(program, Program) else "other", result, spending(result, match))
+        Entry(name, "search" if holds_search(program) else "other", result, spending(result, match))
         for number, (name, program) in enumerate(named.items(), 1)
         for result in [evaluate(program, resume=_inside(resume, f"program {number}"))]
     ]
-    goal = next(entry for entry in entries if entry.name == reference)
+    goal = next(entry for entry in entries if entry.name == reference.name)
     if not goal.spent:
-        raise ValueError(f"match={match!r}: {reference} spent none, so there is nothing to match; give match='calls'")
-    lm = lms_of(search).get("propose") or dspy.settings.lm
-    if isinstance(lm, dspy.BaseLM) and search.prices:
-        lm = gate(lm, prices=search.prices, retries=True)
-    with dspy.context(lm=lm):
-        bench = _Bench(evaluate, search, match, goal.spent, reward_fn or reward_of(search), resume)
+        raise ValueError(
+            f"match={match!r}: {reference.name} spent none, so there is nothing to match; give match='calls'"
+        )
+    with dspy.context(lm=reference.lm()):
+        bench = _Bench(evaluate, reference, match, goal.spent, reward_fn or reference.reward, resume)
         for name in wanted:
             entries += bench.run(name)
-    compared = tuple(_against(goal, entry) for entry in entries)
-    return Comparison(compared, reference, match, bench.left_out, bench.trials)
+    return Comparison(against(goal, entries), reference.name, match, bench.left_out, bench.trials)
 
 
 class _Bench:
@@ -102,7 +99,7 @@ class _Bench:
     def __init__(
         self,
         evaluate: Evaluate,
-        search: Program,
+        reference: Reference,
         match: Match,
         goal: float,
         reward: Reward | None,
@@ -110,7 +107,7 @@ class _Bench:
     ) -> None:
         self.evaluate, self.goal, self.reward, self.resume = evaluate, goal, reward, resume
         self.match: Match = match
-        self.question = question_of(search)
+        self.question = reference.question
         self.left_out: dict[str, str] = {}
         self.trials = 0
         self._unit: float | None = None
@@ -133,7 +130,7 @@ class _Bench:
             return [self._matched(name, lambda n: SelfConsistency(self.question, n), 1)]
         reward = self.reward
         if reward is None:
-            self.left_out[name] = "nothing but labels can tell a good attempt: the task has no check; give reward_fn="
+            self.left_out[name] = "nothing but labels can tell a good attempt: no task checks it; give reward_fn="
             return []
         if name == BEST:
             return [self._matched(name, lambda n: Attempts(dspy.BestOfN, self.question, n, reward), 1)]
@@ -170,21 +167,11 @@ class _Bench:
 
 
 def spending(result: EvaluationResult, match: Match) -> float:
-    """The mean on a scored example. ValueError for dollars that nobody knows."""
-    found = result.per_example(MEASURED[match])
+    """The mean on an example, whether it was scored or failed. ValueError for dollars that nobody knows."""
+    found = result.per_example(MEASURED[match], failed=True)
     if found is None:
         raise ValueError(f"match={match!r}: {result.unpriced} calls have no known price; give match='tokens'")
     return found
-
-
-def _refuse_unpriced(search: Program) -> None:
-    """Before anything is paid for."""
-    for role, lm in lms_of(search).items():
-        if lm is not None and not priceable(lm, search.prices):
-            raise ValueError(
-                f"match='dollars': the price of {lm.model} (role {role}) is not known; give the search "
-                f"prices={{{lm.model!r}: (dollars per million tokens in, out)}}, or match='tokens'"
-            )
 
 
 def _inside(folder: str | Path | None, name: str) -> Path | None:
@@ -193,13 +180,6 @@ def _inside(folder: str | Path | None, name: str) -> Path | None:
 
 def _count(n: float) -> int:
     return max(1, min(MOST_SAMPLES, round(n)))
-
-
-def _against(reference: Entry, entry: Entry) -> Entry:
-    if entry is reference:
-        return entry
-    difference = difference_of(reference, entry)
-    return Entry(entry.name, entry.kind, entry.result, entry.spent, entry.samples, difference)
 
 
 def _named(programs: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .evaluation import EvaluationResult
 from .intervals import mcnemar
 from .paired import Difference
+from .report import mean, spread
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,9 +25,10 @@ NEAR = 0.1  # of the spending that is to be matched
 class Entry:
     """One program on the dev set.
 
-    kind: "search", "baseline", or "other" (a program of the user's that is no search). samples: how many a baseline
-    takes; None: it has no such number. spent: the mean on an example, in what was matched. against: the reference
-    program minus this one, example by example; None for the reference itself, and where no example was scored for both.
+    kind: "search" (a pipeline with one inside, too), "baseline", or "other" (a program of the user's without). samples:
+    how many a baseline takes; None: it has no such number. spent: the mean on an example, scored or failed, in what was
+    matched. against: the reference program minus this one, example by example; None for the reference itself, and where
+    no example was scored for both.
     """
 
     name: str
@@ -54,6 +56,17 @@ class Comparison:
         return next(entry for entry in self.entries if entry.name == name)
 
     @property
+    def share(self) -> bool:
+        """Whether the metric's scores are shares, from 0 to 1, as far as all these programs show."""
+        return all(entry.result.share for entry in self.entries)
+
+    @property
+    def _span(self) -> float:
+        """The most that one example can make out: what a program that failed on it may have missed by."""
+        scores = [score for entry in self.entries for *_, score in entry.result.results if score is not None]
+        return 1.0 if self.share or not scores else max(scores) - min(scores)
+
+    @property
     def verdict(self) -> str:
         """Whether a tree pays here, in plain words, for each search."""
         return "\n".join(self._verdict(entry) for entry in self.entries if entry.kind == "search")
@@ -72,13 +85,13 @@ class Comparison:
             (entry, difference)
             for entry in self.entries
             if entry.kind == "baseline" and entry.spent <= (1 + NEAR) * search.spent
-            for difference in [difference_of(search, entry)]
+            for difference in [difference_of(search, entry, self.share)]
             if difference is not None
         ]
         if not rivals:
             return None, None, None
-        as_good = [pair for pair in rivals if no_better(pair[1])]
-        doubted = [pair for pair in rivals if not beyond_doubt(pair[1])]
+        as_good = [pair for pair in rivals if no_better(pair[1], self._span)]
+        doubted = [pair for pair in rivals if not beyond_doubt(pair[1], self._span)]
         pays = False if as_good else None if doubted else True
         return pays, *min(as_good or doubted or rivals, key=lambda pair: (pair[1].difference, pair[0].spent))
 
@@ -86,7 +99,7 @@ class Comparison:
         pays, rival, difference = self._pays(search)
         if rival is None or difference is None:
             return f"{search.name}: there is no baseline at its spending, so nothing says whether a tree pays here."
-        figures = f"{_told(search, self.match)} against {_told(rival, self.match)}: {difference.summary()}"
+        figures = f"{self._told(search)} against {self._told(rival)}: {difference.summary()}"
         if pays:
             return f"A tree pays here: {search.name} beats every baseline, the nearest being {rival.name}. {figures}."
         if pays is False:
@@ -95,9 +108,14 @@ class Comparison:
 
     def summary(self) -> str:
         """A line on each program, the verdict, and what was left out."""
-        lines = [f"{_told(entry, self.match)}{_sure(entry)}" for entry in self.entries]
+        lines = [f"{self._told(entry)}{_sure(entry)}" for entry in self.entries]
         lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
         return "\n".join([*lines, self.verdict])
+
+    def _told(self, entry: Entry) -> str:
+        spent = f"${entry.spent:.4f}" if self.match == "dollars" else f"{entry.spent:.1f} {self.match}"
+        times = "" if entry.samples is None else f" x {entry.samples}"
+        return f"{entry.name}{times} {mean(entry.result, self.share)} at {spent}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A dict an entry, as JSON values."""
@@ -109,7 +127,8 @@ class Comparison:
                 "samples": entry.samples,
                 "score": result.score,
                 "interval": None if result.interval is None else list(result.interval),
-                **{what: result.per_example(name) for what, name in MEASURED.items()},
+                "mean": result.mean,
+                **{what: result.per_example(name, failed=True) for what, name in MEASURED.items()},
                 "errors": len(result.errors),
                 "reference_minus_this": None if difference is None else difference.difference,
                 "difference_interval": None
@@ -133,49 +152,56 @@ class Comparison:
 
         made = Table("program", "samples", "score", "95 %", "calls", "tokens", "dollars", f"{self.reference} minus it")
         for row in self.rows():
-            within = "" if row["interval"] is None else "{:.1f} to {:.1f}".format(*row["interval"])
-            gain = "" if row["reference_minus_this"] is None else f"{row['reference_minus_this']:+.1f}"
+            result = self[row["name"]].result
+            within = spread(result, self.share).strip(" []").replace(", ", " to ")
+            form = "+.1f" if self.share else "+.4g"
+            gain = "" if row["reference_minus_this"] is None else f"{row['reference_minus_this']:{form}}"
             if row["difference_interval"] is not None:
-                gain += " [{:+.1f}, {:+.1f}]".format(*row["difference_interval"])
+                low, high = row["difference_interval"]
+                gain += f" [{low:{form}}, {high:{form}}]"
             dollars = "" if row["dollars"] is None else f"{row['dollars']:.4f}"
-            score = "" if row["score"] is None else f"{row['score']:.1f}"
+            score = "" if row["mean"] is None else mean(result, self.share).removesuffix(" %")
             calls, tokens = (f"{row[name] or 0:.1f}" for name in ("calls", "tokens"))
             samples = "" if row["samples"] is None else str(row["samples"])
             made.add_row(Text(row["name"]), samples, score, within, calls, tokens, dollars, gain)
         return made
 
 
-def difference_of(first: Entry, second: Entry) -> Difference | None:
+def against(reference: Entry, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The same entries, each with the reference's difference to it."""
+    found = list(entries)
+    share = all(entry.result.share for entry in found)
+    return tuple(
+        entry if entry is reference else replace(entry, against=difference_of(reference, entry, share))
+        for entry in found
+    )
+
+
+def difference_of(first: Entry, second: Entry, share: bool) -> Difference | None:
     """The first minus the second; None where no example was scored for both."""
     try:
-        return first.result.against(second.result)
+        return first.result.against(second.result, share=share)
     except ValueError:
         return None
 
 
-def no_better(difference: Difference) -> bool:
-    """The first does not score higher on the whole, even had it won by 1 every example that is left out."""
-    return difference.difference * difference.n + 100 * difference.left_out <= 0
+def no_better(difference: Difference, span: float = 1.0) -> bool:
+    """The first does not score higher on the whole, even had it won by `span` every example that is left out."""
+    return difference.difference * difference.n + difference.scale * span * difference.left_out <= 0
 
 
-def beyond_doubt(difference: Difference) -> bool:
+def beyond_doubt(difference: Difference, span: float = 1.0) -> bool:
     """The first is better, even had it lost every example that is left out: those that fail are not any examples.
 
-    Scores of 0 and 1: by the exact test, which a few examples never pass; others: by the interval.
+    span: by how much it may have lost one. Scores of 0 and 1: by the exact test, which a few examples never pass;
+    others: by the interval.
     """
-    lost = 100 * difference.left_out
+    lost = difference.scale * span * difference.left_out
     if difference.difference * difference.n <= lost:
         return False
     if difference.p_value is not None:
         return mcnemar(difference.wins, difference.losses + difference.left_out) < 1 - difference.confidence
     return difference.interval is not None and difference.interval[0] * difference.n > lost
-
-
-def _told(entry: Entry, match: Match) -> str:
-    score = "no score" if entry.result.score is None else f"{entry.result.score:.1f} %"
-    spent = f"${entry.spent:.4f}" if match == "dollars" else f"{entry.spent:.1f} {match}"
-    times = "" if entry.samples is None else f" x {entry.samples}"
-    return f"{entry.name}{times} {score} at {spent}"
 
 
 def _sure(entry: Entry) -> str:

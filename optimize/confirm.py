@@ -82,7 +82,7 @@ class Verdict:
     """Tuned against default on fresh examples.
 
     winner: the setting that is taken, by its number; STUDENT: the program as it was. tuned: its figure there, and
-    default's. difference: in score, in percentage points, by examples that the choice did not see. saving: the mean
+    default's. difference: in score, by examples that the choice did not see. saving: the mean
     cost saved an example, with its interval. better: higher in score beyond doubt; cheaper: lower in cost beyond doubt,
     and not lower in score, as far as these examples can tell.
     """
@@ -150,10 +150,10 @@ def _clear(difference: Difference) -> bool:
 
 def _no_worse(difference: Difference, tolerance: float) -> bool:
     """Not lower beyond doubt, nor by more than is no difference or a few examples differ by chance."""
-    if difference.difference >= -100 * tolerance:
+    if difference.difference >= -difference.scale * tolerance:
         return True
-    error = 100 * sqrt(difference.wins + difference.losses) / difference.n  # at most, of scores from 0 to 1
-    return not _clear(difference) and difference.difference >= -error
+    chance = sqrt(difference.wins + difference.losses) / difference.n  # the error, at most, of scores from 0 to 1
+    return not _clear(difference) and difference.difference >= -difference.scale * chance
 
 
 def figure(results: Results, ids: Sequence[int]) -> Figure:

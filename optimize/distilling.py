@@ -22,6 +22,7 @@ from .gathering import accepts
 from .metrics import Solved, solved
 from .outcome import Outcome
 from .paired import Difference
+from .report import mean
 from .role_demos import Demo
 from .running import search_of
 from .wording import path_written
@@ -91,7 +92,7 @@ class Distilled:
         ]
         for name, result in (("search", self.teacher), ("student", self.taught), ("untaught", self.untaught)):
             calls = result.per_example("calls")
-            score = "no score" if result.score is None else f"{result.score:.1f} %"
+            score = mean(result)
             lines.append(f"  {name}: {score} at {calls or 0:.1f} calls")
         lines += [f"student against search: {self.lost.summary()}", f"demonstrations: {self.gained.summary()}"]
         return "\n".join(lines)

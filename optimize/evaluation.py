@@ -14,6 +14,7 @@ from ..search.protocol import FREE, Usage
 from .intervals import CONFIDENCE, Interval, interval
 from .outcome import Outcome
 from .paired import Difference
+from .units import are_shares
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 class EvaluationResult(DSPyResult):
     """A dspy.Prediction with `score` and `results`, as dspy.Evaluate gives them, and the rest beside it.
 
-    score: the mean in percent, over the examples that were scored; None where none was. results: a triple (example,
-    prediction, score) for each example in the dev set's order; score None where there is none.
-    outcomes: each example's Outcome. errors: those that failed. not_run: examples that an evaluation which was
-    stopped did not come to; they are in neither. failure_score: what each failure counts as, where that was asked
-    for; None: failures are left out of the score.
+    score: the mean times 100, as dspy.Evaluate gives it, over the examples that were scored; None where none was. That
+    is a percentage for scores from 0 to 1 (`share`); for others, `mean` is the figure to read. results: a triple
+    (example, prediction, score) for each example in the dev set's order; score None where there is none. outcomes: each
+    example's Outcome. errors: those that failed. not_run: examples that an evaluation which was stopped did not come
+    to; they are in neither. failure_score: what each failure counts as, where that was asked for; None: failures are
+    left out of the score.
     """
 
     def __init__(
@@ -56,6 +58,16 @@ class EvaluationResult(DSPyResult):
         return [outcome for outcome in self._outcomes if outcome.score is None]
 
     @property
+    def mean(self) -> float | None:
+        """Of the scores, in the metric's own unit; None where there are none."""
+        return fmean(self._scores) if self._scores else None
+
+    @property
+    def share(self) -> bool:
+        """Whether every score lies from 0 to 1, so that `score` is a percentage."""
+        return are_shares(self._scores)
+
+    @property
     def metric(self) -> str:
         """The metric's name."""
         return self._metric
@@ -79,7 +91,7 @@ class EvaluationResult(DSPyResult):
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of `score`, in percent: Wilson's for scores of 0 and 1, else a bootstrap's; or None."""
+        """The 95 % interval of `score`, times 100 too: Wilson's for scores of 0 and 1, else a bootstrap's; or None."""
         return self._interval
 
     def interval_at(self, confidence: float) -> Interval | None:
@@ -102,21 +114,25 @@ class EvaluationResult(DSPyResult):
         """Calls whose dollars nobody knows: `spent.cost` lacks them."""
         return sum(outcome.unpriced for outcome in self._outcomes)
 
-    def per_example(self, what: str = "calls") -> float | None:
+    def per_example(self, what: str = "calls", *, failed: bool = False) -> float | None:
         """The mean spending on a scored example: "calls", "tokens", "cost" (dollars), "seconds" (wall time).
 
-        None where none was scored, and for dollars that nobody knows.
+        failed: on any that was run, as those that failed have spent too. None where there is none, and for dollars that
+        nobody knows.
         """
         if what not in ("calls", "tokens", "cost", "seconds"):
             raise ValueError(f"per_example({what!r}): one of 'calls', 'tokens', 'cost', 'seconds'")
-        scored = [outcome for outcome in self._outcomes if outcome.score is not None]
-        if not scored or (what == "cost" and any(outcome.unpriced for outcome in scored)):
+        counted = [outcome for outcome in self._outcomes if failed or outcome.score is not None]
+        if not counted or (what == "cost" and any(outcome.unpriced for outcome in counted)):
             return None
-        return fmean(o.seconds if what == "seconds" else getattr(o.spent, what) for o in scored)
+        return fmean(o.seconds if what == "seconds" else getattr(o.spent, what) for o in counted)
 
-    def against(self, other: EvaluationResult, *, confidence: float = CONFIDENCE) -> Difference:
+    def against(
+        self, other: EvaluationResult, *, confidence: float = CONFIDENCE, share: bool | None = None
+    ) -> Difference:
         """This program against another, on the examples that both were scored on.
 
+        share: whether the metric's scores are shares, to be told in points; None: as far as these two show.
         ValueError for results of other examples, or where no example was scored for both.
         """
         mine, theirs = self._by_index(), other._by_index()
@@ -126,7 +142,9 @@ class EvaluationResult(DSPyResult):
         first, second = self._by_example(), other._by_example()
         both = sorted(first.keys() & second.keys())
         left_out = len(mine.keys() | theirs.keys()) - len(both)
-        return Difference.of([(first[i], second[i]) for i in both], left_out=left_out, confidence=confidence)
+        share = self.share and other.share if share is None else share
+        pairs = [(first[i], second[i]) for i in both]
+        return Difference.of(pairs, left_out=left_out, confidence=confidence, share=share)
 
     def _by_index(self) -> dict[int, Outcome]:
         return {outcome.index: outcome for outcome in self._outcomes}

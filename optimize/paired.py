@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from .intervals import CONFIDENCE, Interval, binary, bootstrap, mcnemar
+from .units import are_shares, scale_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,8 @@ class Difference:
     """One program's score minus another's, on the examples that both were scored on.
 
     n: how many those are. left_out: examples that only one of them was scored on. difference, and its interval (by
-    paired bootstrap; None for fewer than two examples): in percentage points, the unit of `score`. wins, losses,
+    paired bootstrap; None for fewer than two examples): in percentage points where scores are shares, from 0 to 1
+    (`share`), else in the metric's own unit. wins, losses,
     ties: examples on which the first scored higher, lower, the same. p_value: of McNemar's exact test, where all
     scores are 0 or 1; else None.
     """
@@ -28,28 +30,42 @@ class Difference:
     ties: int
     p_value: float | None
     confidence: float = CONFIDENCE
+    share: bool = True
 
     @classmethod
     def of(
-        cls, pairs: Sequence[tuple[float, float]], *, left_out: int = 0, confidence: float = CONFIDENCE
+        cls,
+        pairs: Sequence[tuple[float, float]],
+        *,
+        left_out: int = 0,
+        confidence: float = CONFIDENCE,
+        share: bool | None = None,
     ) -> Difference:
-        """From (first score, second score) of each example. ValueError for none."""
+        """From (first score, second score) of each example. share: None: as these show. ValueError for no pairs."""
         if not pairs:
             raise ValueError("no example was scored for both programs: there is nothing to compare")
         gains = [first - second for first, second in pairs]
         wins, losses = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
         found = bootstrap(gains, confidence=confidence)
+        share = all(map(are_shares, pairs)) if share is None else share
+        scale = scale_of(share)
         return cls(
             n=len(pairs),
             left_out=left_out,
-            difference=round(100 * fmean(gains), 2),
-            interval=None if found is None else (100 * found[0], 100 * found[1]),
+            difference=round(100 * fmean(gains), 2) if share else fmean(gains),
+            interval=None if found is None else (scale * found[0], scale * found[1]),
             wins=wins,
             losses=losses,
             ties=len(pairs) - wins - losses,
             p_value=mcnemar(wins, losses) if all(map(binary, pairs)) else None,
             confidence=confidence,
+            share=share,
         )
+
+    @property
+    def scale(self) -> int:
+        """What `difference` is to be divided by to be in the metric's own unit."""
+        return scale_of(self.share)
 
     @property
     def clear(self) -> bool:
@@ -58,10 +74,12 @@ class Difference:
 
     def summary(self) -> str:
         """One line."""
-        within = "" if self.interval is None else f" [{self.interval[0]:+.1f}, {self.interval[1]:+.1f}]"
+        form = "+.1f" if self.share else "+.4g"
+        within = "" if self.interval is None else f" [{self.interval[0]:{form}}, {self.interval[1]:{form}}]"
+        unit = " points" if self.share else ""
         test = "" if self.p_value is None else f", McNemar p = {self.p_value:.3g}"
         left = f", {self.left_out} left out" if self.left_out else ""
         return (
-            f"{self.difference:+.1f} points{within} on {self.n} examples: "
+            f"{self.difference:{form}}{unit}{within} on {self.n} examples: "
             f"{self.wins} better, {self.losses} worse, {self.ties} alike{test}{left}"
         )

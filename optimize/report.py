@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..search.visible import one_line
 from .fields import cell, fields_of
+from .units import are_shares, figure, within
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,9 +44,19 @@ def count(number: int, noun: str, plural: str = "s") -> str:
 def _score(result: EvaluationResult) -> str:
     if result.score is None:
         return f"{result.metric}: no example was scored"
-    within = "" if result.interval is None else f" [{result.interval[0]:.1f}, {result.interval[1]:.1f}]"
     scored = sum(score is not None for *_, score in result.results)
-    return f"{result.metric}: {result.score:.1f} %{within} on {count(scored, 'example')}"
+    return f"{result.metric}: {mean(result)}{spread(result)} on {count(scored, 'example')}"
+
+
+def mean(result: EvaluationResult, share: bool | None = None) -> str:
+    """`66.7 %`, or in the metric's own unit. share: whether it is one of shares; None: as the scores show."""
+    return "no score" if result.mean is None else figure(result.mean, result.share if share is None else share)
+
+
+def spread(result: EvaluationResult, share: bool | None = None) -> str:
+    """Its interval in brackets, with a blank before it."""
+    found = result.interval
+    return within(found and (found[0] / 100, found[1] / 100), result.share if share is None else share)
 
 
 def _spent(result: EvaluationResult) -> str:
@@ -94,7 +105,7 @@ class Progress:
 
     def __init__(self, total: int, wanted: bool) -> None:
         self._bar: Any = None
-        self._sum, self._scored, self._failed, self._calls = 0.0, 0, 0, 0
+        self._sum, self._scored, self._failed, self._calls, self._share = 0.0, 0, 0, 0, True
         if wanted:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -125,11 +136,12 @@ class Progress:
             self._failed += 1
         else:
             self._sum += score
+            self._share = self._share and are_shares([score])
             self._scored += 1
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=self.line())
 
     def line(self) -> str:
-        score = f"{100 * self._sum / self._scored:.1f} %" if self._scored else "no score yet"
+        score = figure(self._sum / self._scored, self._share) if self._scored else "no score yet"
         failed = f", {self._failed} failed" if self._failed else ""
         return f"{score}{failed}, {self._calls} calls"

@@ -155,6 +155,11 @@ def programs_in(module: dspy.Module) -> Iterator[tuple[str, Program]]:
     yield from parts_of(module, Program)
 
 
+def holds_search(module: Any) -> bool:
+    """Whether it is a search program, or has one inside."""
+    return isinstance(module, dspy.Module) and any(True for _ in programs_in(module))
+
+
 def _belongs(name: str, path: str) -> bool:
     return not path or name.startswith(f"{path}.")
 

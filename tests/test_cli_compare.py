@@ -73,6 +73,33 @@ def test_further_programs_are_files_and_modules():
     assert rows["narrow.json"]["calls"] < rows["game24"]["calls"]
 
 
+def test_a_pipeline_with_a_search_inside_is_compared_too(tmp_path: Path):
+    (tmp_path / "pipes.py").write_text(
+        "import dspy\n"
+        "from thoughtree import Beam, Game24, TreeOfThoughts\n"
+        "from thoughtree.offline import offline_lm\n"
+        "class Pipe(dspy.Module):\n"
+        "    def __init__(self, field):\n"
+        "        super().__init__()\n"
+        "        self.tree, self.field = TreeOfThoughts(task=Game24(), controller=Beam(width=2)), field\n"
+        "        self.set_lm(offline_lm())\n"
+        "    def forward(self, **inputs):\n"
+        "        return self.tree(numbers=inputs[self.field])\n"
+        "pipe, other = Pipe('numbers'), Pipe('puzzle')\n"
+        "plain = dspy.Predict('numbers -> answer')\n"
+        "plain.lm = offline_lm()\n"
+    )
+    (tmp_path / "others.csv").write_text("puzzle\n13 8 8 11\n")
+    known = ("compare", "puzzles.csv", "--inputs", "numbers", "--baselines", "direct answer", "--json")
+    found = run(*known, "--program", "pipes:pipe")
+    rows = {row["name"]: row for row in json.loads(found.stdout)["rows"]}
+    assert {name: row["score"] for name, row in rows.items()} == {"pipes:pipe": 66.67, "direct answer": 33.33}
+    assert complaint(*known, "--program", "pipes:plain").startswith("--program pipes:plain: there is no search in it")
+    asked = complaint("compare", "others.csv", "--inputs", "puzzle", "--program", "pipes:other")
+    assert asked.endswith("say which by signature='question -> answer', with the examples' own fields")
+    sys.modules.pop("pipes", None)
+
+
 def test_a_finished_comparison_is_told_again_and_another_is_refused():
     arguments = ("compare", "puzzles.csv", "--baselines", "direct answer", "--resume", "kept", "--json")
     first, again = run(*arguments), run(*arguments)

@@ -286,3 +286,98 @@ def test_the_comparison_is_json_and_a_table(tmp_path):
 def test_what_cannot_be_compared_is_refused(given, said):
     with pytest.raises(ValueError, match=said):
         compared(never, **given)
+
+
+# -- pipelines
+
+
+class Pipeline(dspy.Module):
+    """Asks the search that is inside in words of its own, or in the examples'."""
+
+    def __init__(self, tree: Any, field: str = "need") -> None:
+        super().__init__()
+        self.tree, self.field = tree, field
+
+    def forward(self, **inputs: Any) -> Any:
+        return self.tree(need=inputs[self.field])
+
+
+def test_a_pipeline_with_a_search_inside_is_the_reference_and_spends_as_the_search_does():
+    found, _ = compared(never, programs={"pipeline": Pipeline(rankings.program(width=3))}, reward_fn=no_label)
+    assert figures(found)["pipeline"] == (None, 4.0, 100.0)
+    assert figures(found)["self-consistency"] == (4, 4.0, 0.0)
+    assert found.pays is True
+    assert "pipeline beats every baseline" in found.verdict
+
+
+def test_a_pipeline_whose_search_answers_another_question_needs_the_baselines_signature():
+    devset = [dspy.Example(wish=example.need).with_inputs("wish") for example in DEVSET]
+    pipeline = Pipeline(rankings.program(width=3), "wish")
+
+    def by_wish(example: Any, prediction: Any, trace: Any = None) -> bool:
+        return str(prediction.place) == example.wish.partition("#")[0]
+
+    class Wishes(Oracle):
+        def _said(self, kind: Any, inputs: Any, n: int) -> dict[str, str]:
+            return super()._said(kind, {"need": inputs["wish"]} if "wish" in inputs else inputs, n)
+
+    model = Wishes(never)
+    with dspy.context(lm=lm(model)):
+        with pytest.raises(ValueError, match="say which by signature='question -> answer'"):
+            compare({"p": pipeline}, devset, by_wish)
+        with pytest.raises(ValueError, match="signature='need -> place': the examples have no input 'need'"):
+            compare({"p": pipeline}, devset, by_wish, signature="need -> place")
+        assert model.count() == 0
+        found = compare({"p": pipeline}, devset, by_wish, signature="wish -> place", num_threads=1)
+    assert figures(found) == {
+        "p": (None, 4.0, 100.0),
+        "direct answer": (None, 1.0, 0.0),
+        "chain of thought": (None, 1.0, 0.0),
+        "self-consistency": (4, 4.0, 0.0),
+    }
+    assert found.left_out.keys() == {"BestOfN", "Refine"}  # no task says what a good answer to a wish is
+
+
+# -- what failed has spent too
+
+
+def test_the_calls_of_examples_that_failed_are_matched_too():
+    class Failing(dspy.Module):
+        """Fails on one of three, after 5 more calls."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.tree, self.more = rankings.program(width=3), dspy.Predict("need -> place")
+
+        def forward(self, need: str) -> Any:
+            found = self.tree(need=need)
+            if need.startswith("1"):
+                for _ in range(5):
+                    self.more(need=need)
+                raise ValueError("no")
+            return found
+
+    found, _ = compared(never, programs={"failing": Failing()}, baselines=["self-consistency"])
+    failing = found["failing"]
+    assert len(failing.result.errors) == 3
+    # By hand: six searches of 4 calls each, three of 4 + 5 calls that then fail, over nine examples.
+    assert failing.spent == pytest.approx((6 * 4 + 3 * 9) / 9)
+    assert next(iter(found.rows()))["calls"] == pytest.approx(failing.spent)
+    assert found["self-consistency"].samples == 6
+
+
+# -- metrics of any range
+
+
+def test_a_metric_of_another_range_is_told_in_its_own_unit():
+    def marks(example: Any, prediction: Any, trace: Any = None) -> float:
+        return 100.0 * right(example, prediction) - 20.0
+
+    with dspy.context(lm=lm(Oracle(never))):
+        found = compare({"tree": TREE}, DEVSET, marks, baselines=["direct answer"], num_threads=1)
+    assert found["direct answer"].against.difference == 100.0
+    summary = found.summary()
+    assert "tree 80 at 4.0 calls" in summary
+    assert "direct answer -20 at 1.0 calls (the reference +100 [+100, +100] on 9 examples" in summary
+    assert "%" not in summary
+    assert "points" not in summary

@@ -683,3 +683,20 @@ def test_nothing_of_an_evaluation_stays_behind():
         if thread.name.startswith("thoughtree-evaluate"):
             thread.join(PATIENCE)
     assert (gone(), set(threading.enumerate()) - threads) == (None, set())
+
+
+def test_a_metric_from_0_to_100_is_told_in_its_own_unit_and_scored_as_dspy_scores_it():
+    devset = examples(4)
+
+    def marks(example, prediction, trace=None):
+        return 10 * prediction.answer + 40
+
+    found = Evaluate(devset=devset, metric=marks, num_threads=1)(Says(lambda number: number))
+    theirs = dspy.Evaluate(devset=devset, metric=marks, num_threads=1, display_progress=False)(Says(lambda n: n))
+    assert found.score == theirs.score == 5500.0
+    assert (found.mean, found.share) == (55.0, False)
+    assert found.summary().startswith("marks: 55 [")
+    assert "%" not in found.summary()
+    worse = Evaluate(devset=devset, metric=marks, num_threads=1)(Says(lambda number: 0))
+    assert found.against(worse).difference == 15.0
+    assert found.against(worse).summary().startswith("+15 [")

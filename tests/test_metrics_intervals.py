@@ -115,3 +115,18 @@ def test_one_pair_tells_nothing():
     assert (found.difference, found.interval, found.clear) == (100.0, None, False)
     with pytest.raises(ValueError, match="nothing to compare"):
         Difference.of([])
+
+
+# -- units
+
+
+def test_shares_are_told_in_points_and_other_scores_in_their_own_unit():
+    shares = Difference.of([(1.0, 0.5), (0.5, 0.5)])
+    assert (shares.share, shares.difference) == (True, 25.0)
+    assert "+25.0 points [+0.0, +50.0] on 2 examples" in shares.summary()
+    marks = Difference.of([(90.0, 40.0), (60.0, 60.0)])
+    assert (marks.share, marks.difference, marks.interval) == (False, 25.0, (0.0, 50.0))
+    assert "+25 [+0, +50] on 2 examples" in marks.summary()
+    assert "points" not in marks.summary()
+    below = Difference.of([(-0.5, 0.5), (0.5, 0.5)])  # no share lies below 0
+    assert (below.share, below.difference) == (False, -0.5)

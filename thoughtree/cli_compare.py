@@ -15,7 +15,6 @@ from .cli_eval import why
 from .data_options import CompareOptions
 from .exits import Exit
 from .mistake import Mistake
-from .modules.program import Program
 from .offline import MODEL
 from .output import say, show, write
 from .page import paragraph, table, write_page
@@ -63,7 +62,7 @@ def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Mod
     from .optimize import compare
     from .optimize.comparing import BASELINES, REFINED
 
-    given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors", "resume"))
+    given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors", "resume", "signature"))
     if options.baselines is not None:
         given["baselines"] = [name.strip() for name in options.baselines.split(",") if name.strip()]
     elif getattr(subject.lm, "model", None) == MODEL:
@@ -78,8 +77,10 @@ def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Mod
 
 def _programs(options: CompareOptions, subject: Subject) -> dict[str, dspy.Module]:
     """By names: the one that is meant, which the others are measured against, then the others."""
-    if not isinstance(subject.program, Program):
-        raise Mistake(f"--program {options.program}: this is no search, so there is no spending to match; name one")
+    from .optimize.space import holds_search
+
+    if not holds_search(subject.program):
+        raise Mistake(f"--program {options.program}: there is no search in it, so no spending to match; name one")
     programs: dict[str, dspy.Module] = {_name(options): subject.program}
     for other in options.other or []:
         if other in programs:

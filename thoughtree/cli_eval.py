@@ -93,6 +93,7 @@ def _told(subject: Subject, result: EvaluationResult) -> dict[str, Any]:
         "metric": result.metric,
         "score": result.score,
         "interval": result.interval,
+        "mean": result.mean,
         "scored": sum(score is not None for *_, score in result.results),
         "failed": len(result.errors),
         "not_run": result.not_run,

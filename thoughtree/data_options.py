@@ -190,6 +190,15 @@ class CompareOptions(MeasureOptions):
             metavar="NAME,NAME",
         ),
     ] = None
+    signature: Annotated[
+        str | None,
+        option(
+            DATA,
+            "What the baselines answer, such as 'question -> answer', where --program is a pipeline whose search answers "
+            "another question.",
+            metavar="TEXT",
+        ),
+    ] = None
     max_errors: Annotated[
         int | None, option(DATA, "Failed examples that stop the run. Default: 10.", metavar="N", min=1)
     ] = None
