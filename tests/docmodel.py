@@ -10,7 +10,7 @@ from thoughtree.offline import StandIn
 from thoughtree.offline_blocks import BLOCKS
 from thoughtree.rules import AsyncRules, Rules
 
-SLOW: set[str] = set()  # pages that take seconds
+SLOW = {"tuning.md"}  # pages that take seconds
 PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
 PLAYED = "Make {} from the given numbers"
 
@@ -55,6 +55,8 @@ def act(inputs: dict[str, str]) -> str:
     if "problem" in inputs:
         result = "2 * n" if "4" in inputs["search_lessons"] else "n"
         return f"```python\ndef double(n):\n    return {result}\n```"
+    if "lights" in inputs:
+        return "press 3" if "press 1" in inputs["search_path"] else "press 1"
     if "text" in inputs:
         return "It snowed all night." if "(none" in inputs["search_lessons"] else "All is white."
     return 'submit(answer="Madrid")' if "Madrid" in inputs["search_path"] else 'look_up(country="Spain")'
