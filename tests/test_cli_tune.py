@@ -32,13 +32,21 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 # state that it keeps: width 3 solves all of these at 4 calls, width 1 half of them at 2.
 ROWS = "need\n" + "".join(f"{1 + i % 2 * 2}#{i}\n" for i in range(80))
 PROGRAM = """
-    import os, time
+    import itertools, os, threading
     import dspy
     from rankings import program
+    from thoughtree import solved
     from thoughtree.testing import RuleLM
 
+    judged = itertools.count(1)
+
+    def held(example, prediction, trace=None):
+        # Hangs in the second setting of each process, where the test wants to interrupt it there.
+        if next(judged) > int(os.environ.get("HANGS_AFTER", "1000000")):
+            threading.Event().wait()
+        return solved(example, prediction)
+
     def propose(inputs, n):
-        time.sleep(float(os.environ.get("SECONDS_A_CALL", "0")))
         return [str(place) for place in range(1, (n or 8) + 1)]
 
     def made():
@@ -90,10 +98,10 @@ def trials(folder: str, name: str = "tuning") -> list[optuna.trial.FrozenTrial]:
     return study.get_trials()
 
 
-def child(*arguments: str) -> subprocess.Popen[str]:
+def child(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "thoughtree", "tune", *arguments],
-        env=os.environ | {"PYTHONPATH": str(TESTS), "SECONDS_A_CALL": "0.01", "PYTHONFAULTHANDLER": "1"},
+        env=os.environ | {"PYTHONPATH": str(TESTS), "PYTHONFAULTHANDLER": "1"} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -211,8 +219,9 @@ def test_a_study_in_a_database_is_shared_by_its_name():
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.timeout(300)
 def test_an_interrupt_keeps_what_was_tried_and_the_same_command_goes_on(workers: str):
-    arguments = ["ranks.csv", "--program", "ranked:made", "--trials", "6", *SPACE, "--workers", workers, "--json"]
-    first = child(*arguments)
+    arguments = ["ranks.csv", "--program", "ranked:made", "--metric", "ranked:held", "--trials", "6", *SPACE]
+    arguments += ["--workers", workers, "--json"]
+    first = child(*arguments, HANGS_AFTER="60")  # a setting has 48 examples
     try:
         wait_for_a_setting(first, "tuning")
         first.send_signal(signal.SIGINT)

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import dspy
@@ -17,6 +16,7 @@ import pytest
 from optuna.trial import TrialState
 
 import tuning_worker
+from patience import until
 from rankings import program
 from thoughtree.optimize.metrics import solved
 from thoughtree.optimize.studies import StudyError, storage_of
@@ -41,26 +41,13 @@ def trials(folder: Path) -> list[optuna.trial.FrozenTrial]:
     return optuna.load_study(study_name="tuning", storage=storage_of(folder / "study.log")).get_trials()
 
 
-def wait_for_file(path: Path, most: float = 60.0) -> None:
-    until = time.monotonic() + most
-    while not path.exists():
-        assert time.monotonic() < until, f"{path.name} did not come"
-        time.sleep(0.05)
-
-
-def wait_for(folder: Path, states: set[TrialState], besides: int, most: float = 60.0) -> list[optuna.trial.FrozenTrial]:
-    """Until a trial of one of these states is there that another process than this one works at."""
-    until = time.monotonic() + most
-    while time.monotonic() < until:
-        if (folder / "study.log").exists():
-            try:
-                found = [t for t in trials(folder) if t.state in states and t.user_attrs.get("worker", {"pid": besides})["pid"] != besides]
-            except KeyError:  # not made yet
-                found = []
-            if found:
-                return found
-        time.sleep(0.05)
-    raise AssertionError("no such trial came")
+def works(folder: Path, besides: int) -> bool:
+    """Whether there is a trial that another process than this one works at, or has completed."""
+    try:
+        found = [t for t in trials(folder) if t.state in (TrialState.RUNNING, TrialState.COMPLETE)]
+    except KeyError:  # the study is not made yet
+        return False
+    return any(t.user_attrs.get("worker", {"pid": besides})["pid"] != besides for t in found)
 
 
 def replies(folder: Path) -> list[str]:
@@ -73,9 +60,9 @@ def test_four_processes_share_a_study_and_one_is_killed(tmp_path: Path):
     victim = worker(tmp_path, 0.01, "held")  # in the middle of a trial from its first call on, so that one is lost
     workers = [victim]
     try:
-        wait_for_file(tmp_path / "held")
+        until((tmp_path / "held").exists, most=100)
         workers += [worker(tmp_path, 0.01) for _ in range(3)]
-        wait_for(tmp_path, {TrialState.RUNNING, TrialState.COMPLETE}, besides=victim.pid)
+        until(lambda: works(tmp_path, besides=victim.pid), most=100)
         lost = {t.number for t in trials(tmp_path) if t.user_attrs.get("worker", {}).get("pid") == victim.pid}
         os.kill(victim.pid, signal.SIGKILL)
         said = [process.communicate(timeout=200) for process in workers]
@@ -130,16 +117,29 @@ def test_a_new_database_is_opened_by_several_at_once(tmp_path: Path):
     assert [process.returncode for process in started] == [0] * 4, said
 
 
+def served() -> tuple[subprocess.Popen[bytes], int]:
+    """A proxy that answers, and its port; another one where somebody has taken that in between."""
+    for _ in range(5):
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            port = free.getsockname()[1]
+        script = f"import optuna.storages as s; s.run_grpc_proxy_server(s.InMemoryStorage(), port={port})"
+        server = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+        until(lambda server=server, port=port: server.poll() is not None or answers(port))
+        if server.poll() is None:
+            return server, port
+    raise AssertionError("no proxy had its port")
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as there:
+        return there.connect_ex(("localhost", port)) == 0
+
+
 @pytest.mark.timeout(120)
 def test_a_study_behind_a_grpc_proxy(tmp_path: Path):
     pytest.importorskip("grpc", reason="gRPC proxies need grpcio and protobuf")
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    script = (
-        f"import optuna; s = optuna.storages.InMemoryStorage(); optuna.storages.run_grpc_proxy_server(s, port={port})"
-    )
-    server = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    server, port = served()
     try:
         proxy = storage_of(f"grpc://localhost:{port}")
         proxy.wait_server_ready(timeout=60)
