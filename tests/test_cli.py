@@ -17,6 +17,7 @@ from dspy.clients import Cache
 from typer.testing import CliRunner
 
 from journals import replies
+from patience import PATIENCE, in_time
 from thoughtree import Beam, Game24, TreeOfThoughts, __version__
 from thoughtree.cli import app
 from thoughtree.exits import MEANINGS, Exit
@@ -528,18 +529,24 @@ def test_failing_calls_in_json_are_a_failed_search():
 
 def test_a_call_that_hangs_is_counted_in_json(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
-    over = threading.Event()
 
-    def silent(body):
-        over.wait(30)
-        return played(body)
+    def attempt(seconds):
+        asked, over = threading.Event(), threading.Event()
 
-    with Served(silent).running() as server:
-        try:
-            model = ["--model", "openai/gpt-4o-mini", "--api-base", server.base]
-            found = solve("4 6", *model, "--budget-seconds", "0.5", "--json")
-        finally:
-            over.set()
+        def silent(body):
+            asked.set()
+            over.wait(PATIENCE)
+            return played(body)
+
+        with Served(silent).running() as server:
+            try:
+                model = ["--model", "openai/gpt-4o-mini", "--api-base", server.base]
+                found = solve("4 6", *model, "--budget-seconds", str(seconds), "--json")
+            finally:
+                over.set()
+        return found if asked.is_set() else None
+
+    found = in_time(attempt, first=0.5)
     told = json.loads(found.stdout)
     assert (told["ended"], told["spent"]["calls"], told["unfinished"]) == ("seconds", 0, 1)
 
