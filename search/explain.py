@@ -67,6 +67,11 @@ def warnings(result: Result) -> Iterator[str]:
         yield f"no answer was made of the path; last error: {one_line(next(reversed(result.errors)), LONGEST)}"
     if result.unclosed is not None:
         yield f"the closing call gave no answer: {_unclosed(result)}; the fields hold what the best candidate says"
+    if result.hung:
+        yield (
+            f"{', '.join(result.hung)}: still running as the time was up, and left behind; the search could not go on "
+            "meanwhile, and the result is what it had until then"
+        )
     if result.clamped:
         yield f"{result.clamped} rating(s) were off the scale and clamped to it"
     raised, steps = _raised(result)

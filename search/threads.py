@@ -8,7 +8,11 @@ from contextlib import suppress
 from math import inf
 from queue import Empty, SimpleQueue
 
+from .beside import Beside
+from .budget import Ended
+from .hooks import Hooks
 from .journal import Journal
+from .patience import Left, Patience
 from .protocol import Ask, Reply
 from .pump import Observe, Pump, Recall
 from .result import SearchResult
@@ -32,43 +36,81 @@ def drive(
     observe: Observe | None = None,
     stop: Stop | None = None,
     recall: Recall | None = None,
+    patience: Patience | None = None,
 ) -> SearchResult[S, A]:
     """Run `search` with at most `concurrency` calls in flight, and `steps` steps of an environment; see `Slots`.
 
     prepare: makes one call from an ask (or answers it at once), under this context, in one thread at a time.
     deadline: a time.monotonic(); the search returns then, and a call that hangs stays in its thread. observe: called
-    after each reply, on this thread. stop: ends the search from outside. recall: called here before a reply of the
-    journal is told again.
+    after each reply, on this thread. stop: ends the search from outside. recall: called before a reply of the journal
+    is told again. patience: of a call that the search is a part of.
+
+    With a deadline, or a stop, the search's own code runs in a thread beside this one. A hook of it that hangs then is
+    left there, and the result says which (`SearchResult.hung`).
     """
     for name, most in (("concurrency", concurrency), ("steps", steps)):
         if most is not None and most < 1:
             raise ValueError(f"drive({name}={most!r}): must be at least 1")
     started, slots, stopping = time.monotonic(), Slots(search, concurrency, steps), stop or Stop()
-    pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe, recall)
+    if patience is None and (deadline is not None or stop is not None):
+        patience = Patience(Hooks(), stopping, deadline)
+    beside: Beside[None] = Beside(lambda: _step(turns, stopping, deadline))
+    if patience is not None:
+        search.watch(patience.hooks)
+        prepare = patience.hooks.watched("prepare", prepare)
+    pump: Pump[S, A, Call] = Pump(
+        search, prepare, journal, _on_this_thread(observe, beside) if patience is not None else observe, recall
+    )
     turns = Turns(pump, journal, slots, lambda now: stopping.due(now, deadline), observe is None)
-    stopping.wakes(turns.wake)
+    for wake in (turns.wake, beside.wake):
+        stopping.wakes(wake)
     try:
-        for _ in pump.resume():
-            pass
-        while True:
-            with turns.turn:
-                if turns.error is not None:
-                    raise turns.error
-                turns.advance()
-                if turns.over or search.done:
-                    turns.tell()  # too late to change anything, but paid for
-                    turns.open = None
-                    break
-                ready_at = pump.ready_at() if slots.some else None  # without a slot it is no news
-                if not slots.taken and ready_at is None:
-                    raise RuntimeError(
-                        "the search waits for nothing and has not ended; this is a defect of its controller"
-                    )
-            _wait(turns.wakes, deadline, ready_at)
+        if patience is None:
+            _step(turns, stopping, deadline)
+        else:
+            beside.wait(patience)
+        found = search.result()
+    except Left:
+        turns.open = None
+        assert patience is not None
+        patience.leave()
+        found = search.left(Ended.STOPPED if stopping.asked else Ended.SECONDS)
     finally:
-        stopping.forgets(turns.wake)
+        for wake in (turns.wake, beside.wake):
+            stopping.forgets(wake)
         turns.close()
-    return search.result().replace(seconds=time.monotonic() - started, unfinished=slots.taken)
+        left = patience.give_up() if patience is not None else ()
+    return found.replace(seconds=time.monotonic() - started, unfinished=slots.taken, hung=left)
+
+
+def _on_this_thread(observe: Observe | None, beside: Beside[None]) -> Observe | None:
+    return None if observe is None else lambda event: beside.here(lambda: observe(event))
+
+
+def _step(turns: Turns[S, A], stopping: Stop, deadline: float | None) -> None:
+    """The search from its first step to its last."""
+    if turns.open is None:
+        return
+    pump, slots = turns.open
+    for _ in pump.resume():
+        pass
+    while True:
+        while not turns.turn.acquire(timeout=LOOK_UP):
+            pass
+        try:
+            if turns.error is not None:
+                raise turns.error
+            turns.advance()
+            if turns.over or pump.search.done or turns.open is None:
+                turns.tell()  # too late to change anything, but paid for
+                turns.open = None
+                return
+            ready_at = pump.ready_at() if slots.some else None  # without a slot it is no news
+            if not slots.taken and ready_at is None:
+                raise RuntimeError("the search waits for nothing and has not ended; this is a defect of its controller")
+        finally:
+            turns.turn.release()
+        _wait(turns.wakes, deadline, ready_at)
 
 
 def _wait(wakes: SimpleQueue[None], deadline: float | None, ready_at: float | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, TypeVar
@@ -118,6 +119,17 @@ class Tree(Generic[S, A]):
         """The children of `node`, in the order in which they were proposed."""
         nodes = self._nodes
         return [nodes[i] for i in node.children]
+
+    def copy(self) -> Tree[S, A]:
+        """The same nodes as others, with the same states: what is added or changed here does not show there."""
+        root: Any = self.root.state
+        copied: Tree[S, A] = Tree(root)
+        copied._nodes = [copy(node) for node in tuple(self._nodes)]
+        for node in copied:  # of a tree that grows meanwhile, what there was at the start
+            if node.children:
+                node.children = [id for id in tuple(node.children) if id < len(copied)]
+        copied.lessons, copied.rollouts = list(self.lessons), list(map(copy, self.rollouts))
+        return copied
 
     def path(self, node: Node[S, A]) -> list[Node[S, A]]:
         """The nodes from the root to `node`, both included."""

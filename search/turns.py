@@ -83,6 +83,8 @@ class Turns(Generic[S, A]):
                     slots.give_back(kept[0].request)
                 return None
             if slots.some and (found := pump.next(now, slots.free)) is not None:
+                if self.open is None:
+                    return None  # it was given up meanwhile
                 ask, call = found
                 slots.take(ask.request)
                 if isinstance(call, Reply):

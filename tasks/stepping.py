@@ -79,7 +79,7 @@ def step(task: Task[S, A], state: S, action: A) -> Stepped | Illegal:
     if task.has("rules"):
         broken = given(task, "rules", task.rules(new))
         if isinstance(broken, str):
-            raise TypeError(f"{type(task).__name__}.rules returned the text {broken!r}; return a list")
+            raise TypeError(f"{task.__class__.__name__}.rules returned the text {broken!r}; return a list")
         for rule in broken:
             return Illegal(rule)
     key = hashable(task, task.key(new))
@@ -126,7 +126,7 @@ def accepts(task: Task[Any, Any], fields: dict[str, Any]) -> bool:
 def given(task: Task[Any, Any], hook: str, result: Any) -> Any:
     """`result`, unless the hook forgot to return one: that is a bug in the task, and no verdict."""
     if result is None:
-        raise TypeError(f"{type(task).__name__}.{hook} returned None; return a result on every path")
+        raise TypeError(f"{task.__class__.__name__}.{hook} returned None; return a result on every path")
     return result
 
 
@@ -135,7 +135,7 @@ def hashable(task: Task[Any, Any], key: Hashable | None) -> Hashable | None:
         hash(key)
     except TypeError as error:
         raise TypeError(
-            f"{type(task).__name__}.key returned a {type(key).__name__} that cannot be hashed ({error});"
+            f"{task.__class__.__name__}.key returned a {type(key).__name__} that cannot be hashed ({error});"
             " return a tuple, a frozenset or a string"
         ) from error
     return key

@@ -141,6 +141,8 @@ def shown(found: Any) -> dict[str, Any]:
 
     def timeless(value: Any) -> Any:
         if isinstance(value, dict):
+            if isinstance(spent := value.get("spent"), list):  # a node's: calls, tokens, dollars, seconds
+                value = {**value, "spent": spent[:3]}
             return {name: timeless(item) for name, item in value.items() if name not in ("seconds", "unfinished")}
         return [timeless(item) for item in value] if isinstance(value, list) else value
 

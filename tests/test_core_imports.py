@@ -56,6 +56,10 @@ def test_only_the_drivers_know_threads_asyncio_or_the_clock() -> None:
         if (found := {module.split(".")[0] for _, module in imported(path)} & special)
     }
     assert known == {
+        "hooks": {"threading", "time"},
+        "patience": {"time"},
+        "beside": {"asyncio", "contextvars", "queue", "threading", "time"},
+        "in_flight": {"asyncio", "time"},
         "threads": {"queue", "time"},
         "turns": {"asyncio", "contextvars", "queue", "threading", "time"},
         "loop": {"asyncio", "time"},
