@@ -78,7 +78,7 @@ def test_the_schema_names_all_that_there_is():
     """Statuses, ends and fields that the code knows, and no other."""
     schema = result_schema()
     node = schema["$defs"]["node"]["properties"]
-    assert set(node) == {"id", "parent", "status", "action", "state", "text", *NODE_FIELDS}
+    assert set(node) == {"id", "parent", "status", "action", "state", "text", "spent", *NODE_FIELDS}
     assert node["status"]["enum"] == [status.value for status in NodeStatus]
     assert set(schema["properties"]["status"]["enum"]) == {status.value for status in SearchStatus}
     assert set(schema["properties"]["ended"]["enum"]) == {None, *(ended.value for ended in Ended)}
