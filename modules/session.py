@@ -30,6 +30,7 @@ from ..search.tree import Tree
 from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
 from . import header, roles
+from .asked import as_module
 from .background import in_thread
 from .calls import adapter
 from .calls.adapter import search_adapter
@@ -101,7 +102,8 @@ class Session:
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self.report = Reporter(on_event)
+        self.report = Reporter(on_event, program)
+        self._heard = bool(dspy.settings.get("callbacks"))
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
         self._inside: set[Any] = set()  # the LM calls that have their turn
@@ -180,30 +182,34 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        try:
-            refuse_coroutines(self.program)
-            self._open(first_state(self.task, self.inputs, self.deadline))
-            result = drive(self.search, self._prepare, **self._driven())
-            self._note_end(result)
-        finally:
+        with self.report:
             try:
-                rest(self.task, self._patience())
+                refuse_coroutines(self.program)
+                self._open(first_state(self.task, self.inputs, self.deadline))
+                self.report.begins(self)
+                result = drive(self.search, self._prepare, **self._driven())
+                self._note_end(result)
             finally:
-                self._close()
-        return concluded(self, result)
+                try:
+                    rest(self.task, self._patience())
+                finally:
+                    self._close()
+            return self.report.ends(concluded(self, result))
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        try:
-            self._open(await afirst_state(self.task, self.inputs, self.deadline))
-            result = await adrive(self.search, self._aprepare, **self._driven())
-            self._note_end(result)
-        finally:
+        with self.report:
             try:
-                await arest(self.task, self._patience())
+                self._open(await afirst_state(self.task, self.inputs, self.deadline))
+                self.report.begins(self)
+                result = await adrive(self.search, self._aprepare, **self._driven())
+                self._note_end(result)
             finally:
-                self._close()
-        return concluded(self, result)
+                try:
+                    await arest(self.task, self._patience())
+                finally:
+                    self._close()
+            return self.report.ends(concluded(self, result))
 
     def _patience(self) -> float | None:
         """Seconds that a step which still runs has to end in: at the deadline, and after a stop, next to none."""
@@ -258,9 +264,13 @@ class Session:
         try:
             job = self.jobs.of(ask, tree)
         except Exception as error:  # a hook of the task
-            return Reply(Failed(describe(error, self.secrets)), FREE)
+            failed = Failed(describe(error, self.secrets))
+            self.report.replied(ask, failed, FREE)
+            return Reply(failed, FREE)
         if self.unpriced is not None and isinstance(job, Job) and job.calls:
             return Reply(unpriced(self.plan, self.unpriced), FREE)
+        if self._heard and isinstance(job, Job):
+            return as_module(job, ask, tree, self.task)
         return job
 
     def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
@@ -334,7 +344,9 @@ class Session:
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
         records = meter.records if self.journal is None else hide(meter.records, self.spellings)
-        return Reply(hide_in(outcome, self.spellings), meter.usage(), records)
+        outcome, usage = hide_in(outcome, self.spellings), meter.usage()
+        self.report.replied(ask, outcome, usage)
+        return Reply(outcome, usage, records)
 
 
 def _deadline(plan: Plan) -> float | None:

@@ -118,7 +118,8 @@ def test_callbacks_see_each_call_start_and_end(driver):
     calls = found.search.spent.calls
     assert spans.open == {}
     assert spans.failed == []
-    assert sorted(spans.closed) == ["LM"] * calls + ["Predict"] * calls + ["TreeOfThoughts"]
+    asked = [kind for kind in ("Propose", "Rate") for _ in range(found.search.spent_by[kind.lower()].calls)]
+    assert sorted(spans.closed) == sorted([*["LM", "Predict"] * calls, *asked, "TreeOfThoughts"])
 
 
 @drivers
