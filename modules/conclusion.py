@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 REASONING = "reasoning"
 TRAJECTORY = "trajectory"  # as dspy.ReAct names it
+TOLD = {"render", "show", "dump", "load", "solvable"}  # hooks that a result asks for, whenever it is read
 
 
 def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
@@ -34,15 +35,38 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
     if session.finisher.raised:
         result = _without_answer(session, result)
         status = result.status
+    told, reasoning = result, "\n".join(result.path)
+    result = result.replace(task=session.own_task)
     if session.trace is not None:
-        dspy.settings.trace.extend(session.trace.concluded(result))
+        dspy.settings.trace.extend(session.trace.concluded(told))
+        session.trace.result = result
     if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:
         raise SearchFailed(result)
     if REASONING not in fields:
-        fields = {REASONING: "\n".join(result.path), **fields}
+        fields = {REASONING: reasoning, **fields}
     trajectory = session.task.trajectory(result.best.state) if isinstance(session.task, EnvironmentTask) else None
     if trajectory is not None:
         fields = {TRAJECTORY: trajectory, **fields}
+    return _prediction(session, result, fields)
+
+
+def concluded_without_hooks(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
+    """The same where a hook of the task hangs: none is called any more, so actions are told in their own words."""
+    closed = session.search.closed
+    path = [str(node.action) for node in result.tree.path(result.best)[1:]]
+    said = result.answer or session.finisher.candidate(path)
+    fields = {name: said.get(name) for name in session.program.signature.output_fields}
+    empty = all(value is None for value in fields.values())
+    refused = isinstance(closed, Answered) and closed.rule is not None
+    status = SearchStatus.UNVERIFIED if result.solved and (empty or refused) else result.status
+    task = None if TOLD & set(result.hung) else session.own_task
+    result = result.replace(answer=fields, status=status, task=task)
+    if session.plan.on_failure == "raise" and status is SearchStatus.FAILED:
+        raise SearchFailed(result)
+    return _prediction(session, result, {REASONING: "\n".join(path), **fields})
+
+
+def _prediction(session: Session, result: SearchResult[Any, Any], fields: dict[str, Any]) -> SearchPrediction:
     found = SearchPrediction(search=result, **fields)
     found._inputs = dict(session.inputs)
     return found

@@ -65,7 +65,7 @@ def header(session: Session) -> dict[str, Any]:
         **({"lessons": digest(plan.lessons)} if plan.lessons else {}),
         "retries": plan.retries,  # what fails for good hangs on it
         "seed": plan.seed,
-        "task": redact(describe(program.task), session.secrets),  # its settings may hold a key
+        "task": redact(session.hook("config", describe)(program.task), session.secrets),  # its settings may hold a key
         "inputs": digest({name: settled(value) for name, value in session.inputs.items()}),
         "versions": dict(_versions()),
     }

@@ -11,7 +11,10 @@ from typing import Any
 import dspy
 
 from ..search import Ended, Journal, Search, SearchResult, SearchStatus, Stop, adrive, drive
+from ..search.beside import Beside, aside
 from ..search.growth import note_end
+from ..search.hooks import Hooks
+from ..search.patience import Left, Patience
 from ..search.protocol import (
     FREE,
     Answer,
@@ -29,8 +32,8 @@ from ..search.protocol import (
 from ..search.tree import Tree
 from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
+from ..tasks.watched import watched
 from . import header, roles
-from .asked import as_module
 from .background import in_thread
 from .calls import adapter
 from .calls.adapter import search_adapter
@@ -39,7 +42,7 @@ from .calls.gate import Meter, current, gate
 from .calls.limit import active
 from .calls.redaction import hide, hide_in, secrets_of, telling
 from .calls.witness import with_witness
-from .conclusion import concluded
+from .conclusion import concluded, concluded_without_hooks
 from .finish import Finisher
 from .job import Job, refusal, was_cut
 from .jobs import Jobs
@@ -54,8 +57,10 @@ from .progress import OnEvent, Reporter
 from .recall import recall
 from .reward import Reward
 from .sampling import refuses_temperature
-from .start import GRACE, LATE, afirst_state, arest, first_state, rest
+from .start import GRACE, afirst_state, arest, first_state, rest
 from .trace import Trace, trace_wanted
+
+CONCLUDES = 0.1  # seconds that the task has at least to say what the best state answers
 
 
 class Session:
@@ -79,31 +84,23 @@ class Session:
         refused: rules that forbid it. observed: the states that it leads to.
         """
         self.program, self.plan, self.inputs, self.stop = program, plan, inputs, stop
-        self.refused = dict(refused or {})
-        self.task = program.task.for_inputs(inputs)
-        if not isinstance(self.task, Task):
-            kind = type(program.task).__name__
-            raise TypeError(f"{kind}.for_inputs returned {self.task!r}; return a task, which may be itself")
+        self.refused, self._observed = dict(refused or {}), dict(observed or {})
         self.deadline = _deadline(plan)
-        reward = None
-        if program.reward_fn is not None and plan.threshold is not None:
-            reward = Reward(program.reward_fn, plan.threshold)
+        self.patience: Patience | None = None  # with which its hooks are waited for; None: as long as they take
+        if self.deadline is not None or stop is not None:
+            self.patience = Patience(Hooks(), stop or Stop(), self.deadline)
         self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
         self.spellings = telling(self.secrets)
-        self.finisher = Finisher(program.signature, self.task, inputs, plan.answer, reward)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
-        self._foreign = runs_foreign_code(program, plan, self.task)
         self._adapter = search_adapter(dspy.settings.adapter)
         self.per_prediction = adapter.calls_of(self._adapter)
-        self.jobs = Jobs(program, plan, self.task, inputs, self.finisher, self._gated, self.per_prediction)
-        self.jobs.observed = dict(observed or {})
         self._check_lms()
+        self._bind(program.task)
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self.report = Reporter(on_event, program)
-        self._heard = bool(dspy.settings.get("callbacks"))
+        self.report = Reporter(on_event)
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
         self._inside: set[Any] = set()  # the LM calls that have their turn
@@ -123,23 +120,60 @@ class Session:
         bound = [predictor.lm for predictor in self.program.predictors()]
         return [lm for lm in (*roles.lms_of(self.program).values(), *bound, dspy.settings.lm) if lm is not None]
 
+    def _bind(self, task: Task[Any, Any]) -> None:
+        """All that hangs on the task of these inputs. own_task: itself, where its hooks are watched."""
+        program, plan = self.program, self.plan
+        self.own_task = self.task = task
+        if self.patience is not None:
+            self.task = watched(task, self.patience.hooks)
+        reward = None
+        if program.reward_fn is not None and plan.threshold is not None:
+            reward = Reward(program.reward_fn, plan.threshold)
+        self.finisher = Finisher(program.signature, self.task, self.inputs, plan.answer, reward)
+        self._foreign = runs_foreign_code(program, plan, task)
+        self.jobs = Jobs(program, plan, self.task, self.inputs, self.finisher, self._gated, self.per_prediction)
+        self.jobs.observed = self._observed
+
+    def _find_task(self) -> None:
+        """The task of these inputs."""
+        task = self.hook("for_inputs", self.program.task.for_inputs)(self.inputs)
+        if not isinstance(task, Task):
+            kind = type(self.program.task).__name__
+            raise TypeError(f"{kind}.for_inputs returned {task!r}; return a task, which may be itself")
+        if task is not self.own_task:
+            self._bind(task)
+
+    def hook(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
+        """A hook of the program's task, of which it is known that it runs."""
+        return hook if self.patience is None else self.patience.hooks.watched(name, hook)
+
+    def _begin(self) -> None:
+        """All that comes before the first request."""
+        self._find_task()
+        self._open(first_state(self.task, self.inputs))
+
     def _open(self, root: Any) -> None:
         """The search from this state on, and its journal."""
-        if root is LATE:
-            self.search = self._search(None, begun=False)
-            self.search.stop(Ended.SECONDS)
-        else:
-            self.search = self._search(root)
+        self.search = self._search(root)
         if self._journal_of is not None:
-            self.journal = header.journal(self, self._journal_of, fsync=self._fsync)
+            self.journal = self.hook("journal", header.journal)(self, self._journal_of, fsync=self._fsync)
+
+    def _left_at_once(self) -> SearchResult[Any, Any]:
+        """The time was over before there was anything to search. No hook is called."""
+        assert self.patience is not None
+        self.search = self._search(None, begun=False)
+        self.search.stop(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
+        return self.search.result().replace(hung=self.patience.leave())
 
     def _search(self, root: Any, *, begun: bool = True) -> Search[Any, Any]:
         """begun: whether there is a root to tell anything about."""
         task, plan, program = self.task, self.plan, self.program
         finisher, each = self.finisher, self.per_prediction
         rewarded = finisher.reward.calls if finisher.reward is not None else 0
-        acts, dreams = isinstance(task, EnvironmentTask), program.world is not None
-        asked = bool(rewarded or acts or dreams or plan.transition == "replace")  # where steps lead is a request
+        dreams = program.world is not None
+        asked = bool(  # where steps lead is a request
+            rewarded or dreams or plan.transition == "replace" or isinstance(task, EnvironmentTask)
+        )
 
         def parse(state: Any, text: Any) -> Any:
             action = stepping.parse(task, state, text)
@@ -162,7 +196,7 @@ class Session:
                 Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
                 Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate, each),
                 "cheap": each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate),
-                Step: task.calls if acts else each if dreams else rewarded,
+                Step: task.calls if isinstance(task, EnvironmentTask) else each if dreams else rewarded,
                 Reflect: each,
                 Answer: each + rewarded,
             },
@@ -182,34 +216,78 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        with self.report:
+        try:
+            refuse_coroutines(self.program)
+            result = self._searched()
+            self._note_end(result)
+        finally:
             try:
-                refuse_coroutines(self.program)
-                self._open(first_state(self.task, self.inputs, self.deadline))
-                self.report.begins(self)
-                result = drive(self.search, self._prepare, **self._driven())
-                self._note_end(result)
+                rest(self.task, self._patience())
             finally:
-                try:
-                    rest(self.task, self._patience())
-                finally:
-                    self._close()
-            return self.report.ends(concluded(self, result))
+                self._close()
+        return self._concluded(result)
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        with self.report:
+        try:
+            result = await self._asearched()
+            self._note_end(result)
+        finally:
             try:
-                self._open(await afirst_state(self.task, self.inputs, self.deadline))
-                self.report.begins(self)
-                result = await adrive(self.search, self._aprepare, **self._driven())
-                self._note_end(result)
+                await arest(self.task, self._patience())
             finally:
-                try:
-                    await arest(self.task, self._patience())
-                finally:
-                    self._close()
-            return self.report.ends(concluded(self, result))
+                self._close()
+        return await self._aconcluded(result)
+
+    def _searched(self) -> SearchResult[Any, Any]:
+        if self.patience is None:
+            self._begin()
+        else:
+            try:
+                Beside(self._begin).wait(self.patience)
+            except Left:
+                return self._left_at_once()
+        return drive(self.search, self._prepare, **self._driven())
+
+    async def _asearched(self) -> SearchResult[Any, Any]:
+        if self.patience is None:
+            self._find_task()
+            self._open(await afirst_state(self.task, self.inputs))
+        else:
+            try:
+                await aside(self._begin, self.patience)
+            except Left:
+                return self._left_at_once()
+        return await adrive(self.search, self._aprepare, **self._driven())
+
+    def _concluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
+        if self.patience is None:
+            return concluded(self, result)
+        if not result.hung:
+            self._watch_again(self.patience)
+            try:
+                return Beside(lambda: concluded(self, result)).wait(self.patience)
+            except Left:
+                result = result.replace(hung=self.patience.leave())
+        return concluded_without_hooks(self, result)
+
+    async def _aconcluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
+        if self.patience is None:
+            return concluded(self, result)
+        if not result.hung:
+            self._watch_again(self.patience)
+            try:
+                return await aside(lambda: concluded(self, result), self.patience)
+            except Left:
+                result = result.replace(hung=self.patience.leave())
+        return concluded_without_hooks(self, result)
+
+    def _watch_again(self, patience: Patience) -> None:
+        """The hooks of the search are over; those of its conclusion begin."""
+        patience.hooks = Hooks()
+        patience.at_least(CONCLUDES)
+        self.task = watched(self.own_task, patience.hooks)
+        self.finisher = replace(self.finisher, task=self.task)
 
     def _patience(self) -> float | None:
         """Seconds that a step which still runs has to end in: at the deadline, and after a stop, next to none."""
@@ -226,6 +304,7 @@ class Session:
             "observe": self.report if self.report.wanted else None,
             "stop": self.stop,
             "recall": partial(recall, self),
+            "patience": self.patience,
         }
 
     def _note_end(self, result: SearchResult[Any, Any]) -> None:
@@ -234,6 +313,8 @@ class Session:
 
     def _close(self) -> None:
         self._closed = True
+        if self.patience is not None:
+            self.patience.hooks.give_up()
         for passage in tuple(self._inside):
             passage.forsake()
         if self.journal is not None:
@@ -264,13 +345,9 @@ class Session:
         try:
             job = self.jobs.of(ask, tree)
         except Exception as error:  # a hook of the task
-            failed = Failed(describe(error, self.secrets))
-            self.report.replied(ask, failed, FREE)
-            return Reply(failed, FREE)
+            return Reply(Failed(describe(error, self.secrets)), FREE)
         if self.unpriced is not None and isinstance(job, Job) and job.calls:
             return Reply(unpriced(self.plan, self.unpriced), FREE)
-        if self._heard and isinstance(job, Job):
-            return as_module(job, ask, tree, self.task)
         return job
 
     def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
@@ -301,13 +378,18 @@ class Session:
                 with self.context(job, meter, entries):
                     given = await job.acall() if job.acall is not None else await in_thread(job.call)
                     read = job.reading(given, meter)
-                    outcome = await in_thread(read) if job.reads_long else read()
+                    outcome = await in_thread(read) if job.reads_long or self._calls_hooks(ask) else read()
                 meter.settle()
             except Exception as error:
                 outcome = self._failed(error, job, meter)
             return self._replied(ask, outcome, meter, entries)
 
         return call
+
+    def _calls_hooks(self, ask: Ask) -> bool:
+        """Whether reading a reply may call hooks for which no loop should wait: the rules of a world, the check of an
+        answer."""
+        return self.patience is not None and isinstance(ask.request, Step | Answer)
 
     def _meter(self, ask: Ask, job: Job) -> tuple[Meter, list[Any] | None]:
         closing = isinstance(ask.request, Answer)
@@ -344,9 +426,7 @@ class Session:
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
         records = meter.records if self.journal is None else hide(meter.records, self.spellings)
-        outcome, usage = hide_in(outcome, self.spellings), meter.usage()
-        self.report.replied(ask, outcome, usage)
-        return Reply(outcome, usage, records)
+        return Reply(hide_in(outcome, self.spellings), meter.usage(), records)
 
 
 def _deadline(plan: Plan) -> float | None:

@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
 from .background import Late, in_thread, started, within
 
-LATE: Final = object()  # in place of a state: the time was over before there was one
 GRACE = 0.35  # seconds past the end that a step has, where nobody waits for it any more
 
 
-def first_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline: float | None) -> Any:
-    """The task's first state; of an environment, LATE if it comes after `deadline`, a time.monotonic()."""
-    start = _start(task, inputs)
-    if not isinstance(task, EnvironmentTask) or deadline is None:
-        return start()
-    try:
-        return within(start, deadline - time.monotonic())
-    except Late:
-        return LATE
+def first_state(task: Task[Any, Any], inputs: Mapping[str, Any]) -> Any:
+    """The task's first state."""
+    return stepping.given(task, "initial", task.initial(inputs))
 
 
-async def afirst_state(task: Task[Any, Any], inputs: Mapping[str, Any], deadline: float | None) -> Any:
-    """The same for a task; others on the loop have their turn meanwhile."""
-    start = _start(task, inputs)
+async def afirst_state(task: Task[Any, Any], inputs: Mapping[str, Any]) -> Any:
+    """The same; of an environment in a thread: others on the loop have their turn meanwhile."""
     if not isinstance(task, EnvironmentTask):
-        return start()
-    try:
-        async with asyncio.timeout(None if deadline is None else max(0.0, deadline - time.monotonic())) as time_is_up:
-            return await in_thread(start)
-    except TimeoutError:
-        if time_is_up.expired():
-            return LATE
-        raise
-
-
-def _start(task: Task[Any, Any], inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    return lambda: stepping.given(task, "initial", task.initial(inputs))
+        return first_state(task, inputs)
+    return await in_thread(lambda: first_state(task, inputs))
 
 
 def rest(task: Task[Any, Any], seconds: float | None) -> None:
