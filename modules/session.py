@@ -34,6 +34,7 @@ from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
 from ..tasks.watched import watched
 from . import header, roles
+from .asked import as_module
 from .background import in_thread
 from .calls import adapter
 from .calls.adapter import search_adapter
@@ -100,7 +101,8 @@ class Session:
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
         self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self.report = Reporter(on_event)
+        self.report = Reporter(on_event, program)
+        self._heard = bool(dspy.settings.get("callbacks"))
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
         self._inside: set[Any] = set()  # the LM calls that have their turn
@@ -163,6 +165,7 @@ class Session:
         assert self.patience is not None
         self.search = self._search(None, begun=False)
         self.search.stop(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
+        self.report.begins(self)
         return self.search.result().replace(hung=self.patience.leave())
 
     def _search(self, root: Any, *, begun: bool = True) -> Search[Any, Any]:
@@ -216,28 +219,30 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        try:
-            refuse_coroutines(self.program)
-            result = self._searched()
-            self._note_end(result)
-        finally:
+        with self.report:
             try:
-                rest(self.task, self._patience())
+                refuse_coroutines(self.program)
+                result = self._searched()
+                self._note_end(result)
             finally:
-                self._close()
-        return self._concluded(result)
+                try:
+                    rest(self.task, self._patience())
+                finally:
+                    self._close()
+            return self.report.ends(self._concluded(result))
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        try:
-            result = await self._asearched()
-            self._note_end(result)
-        finally:
+        with self.report:
             try:
-                await arest(self.task, self._patience())
+                result = await self._asearched()
+                self._note_end(result)
             finally:
-                self._close()
-        return await self._aconcluded(result)
+                try:
+                    await arest(self.task, self._patience())
+                finally:
+                    self._close()
+            return self.report.ends(await self._aconcluded(result))
 
     def _searched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
@@ -247,6 +252,7 @@ class Session:
                 Beside(self._begin).wait(self.patience)
             except Left:
                 return self._left_at_once()
+        self.report.begins(self)
         return drive(self.search, self._prepare, **self._driven())
 
     async def _asearched(self) -> SearchResult[Any, Any]:
@@ -258,6 +264,7 @@ class Session:
                 await aside(self._begin, self.patience)
             except Left:
                 return self._left_at_once()
+        self.report.begins(self)
         return await adrive(self.search, self._aprepare, **self._driven())
 
     def _concluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
@@ -345,9 +352,13 @@ class Session:
         try:
             job = self.jobs.of(ask, tree)
         except Exception as error:  # a hook of the task
-            return Reply(Failed(describe(error, self.secrets)), FREE)
+            failed = Failed(describe(error, self.secrets))
+            self.report.replied(ask, failed, FREE)
+            return Reply(failed, FREE)
         if self.unpriced is not None and isinstance(job, Job) and job.calls:
             return Reply(unpriced(self.plan, self.unpriced), FREE)
+        if self._heard and isinstance(job, Job):
+            return as_module(job, ask, tree, self.task)
         return job
 
     def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
@@ -426,7 +437,9 @@ class Session:
         if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
             self.trace.keep(ask.request, entries, self.jobs.own.originals)
         records = meter.records if self.journal is None else hide(meter.records, self.spellings)
-        return Reply(hide_in(outcome, self.spellings), meter.usage(), records)
+        outcome, usage = hide_in(outcome, self.spellings), meter.usage()
+        self.report.replied(ask, outcome, usage)
+        return Reply(outcome, usage, records)
 
 
 def _deadline(plan: Plan) -> float | None:
