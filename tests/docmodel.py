@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import dspy
 
-from thoughtree.offline import StandIn
+from thoughtree.offline import WORTH, StandIn
 from thoughtree.offline_blocks import BLOCKS
 from thoughtree.rules import AsyncRules, Rules
 
 SLOW = {"tuning.md"}  # pages that take seconds
 PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
-PLAYED = "Make {} from the given numbers"
 
 
 def files() -> dict[str, str]:
@@ -27,6 +27,8 @@ class Scripted(Rules):
         told = str(request.system or "")
         if BLOCKS in told or "from the given numbers" in told:
             return StandIn().complete(request)
+        if "a number from 0" in told:
+            return Rules.complete(replace(self, rate=lambda inputs: WORTH[rate(inputs)]), request)
         return super().complete(request)
 
 
