@@ -6,6 +6,7 @@ solve = thoughtree.TreeOfThoughts("question -> answer", controller=thoughtree.Be
 print(solve(question="...").answer)
 """
 
+import logging
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 
 __version__ = version("thoughtree")
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent, unless logging is configured
 
 __all__ = [
     "ABMCTS",
