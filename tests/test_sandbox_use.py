@@ -71,6 +71,18 @@ def test_the_least_of_everything_is_enough_for_a_program() -> None:
 
 @needs_linux
 @pytest.mark.parametrize("without", WAYS)
+def test_the_hosts_umask_closes_nothing_to_a_program(without: frozenset[str]) -> None:
+    """Of root's own umask, where it is a careful one, the program is "others"."""
+    before = os.umask(0o077)
+    try:
+        result = sandbox(without).run("import os, typing\nopen('f', 'w').close()\nprint(oct(os.stat('f').st_mode))")
+    finally:
+        os.umask(before)
+    assert (result.why, result.stdout) == (Why.END, "0o100644\n")
+
+
+@needs_linux
+@pytest.mark.parametrize("without", WAYS)
 def test_a_folder_of_modules_can_be_given(without: frozenset[str], tmp_path: Path) -> None:
     (tmp_path / "mine_alone.py").write_text("VALUE = 7\n")
     (tmp_path / "mine_alone.py").chmod(0o644)

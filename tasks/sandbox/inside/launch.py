@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 def main(order: Order) -> None:
+    os.umask(0o022)  # the program is another user's, and reads what is made for it here, whatever the host's umask
     run = Run(order)
     linux.default_signal(linux.CHILD)
     linux.adopt_orphans()
