@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .examples import load_examples
     from .gepa import gepa_metric
     from .intervals import mcnemar, wilson
-    from .log import LogError
+    from .log_lines import LogError
     from .metrics import ExactMatch, Solved, exact_match, solved
     from .paired import Difference
     from .role_example import RoleExample
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .role_sets import role_examples
     from .role_tuning import RoleTuning
     from .rows import DataError
+    from .shared_run import SharedRun
     from .space import Space, space_of
     from .studies import StudyError
     from .tuner import SearchTuner
@@ -42,12 +43,13 @@ _FILES = {
     "EvaluationResult": "evaluation",
     "EvaluationStopped": "evaluation",
     "ExactMatch": "metrics",
-    "LogError": "log",
+    "LogError": "log_lines",
     "Reliability": "calibration",
     "RoleExample": "role_example",
     "RoleOptimizer": "role_optimizer",
     "RoleTuning": "role_tuning",
     "SearchTuner": "tuner",
+    "SharedRun": "shared_run",
     "Solved": "metrics",
     "Space": "space",
     "StudyError": "studies",
@@ -85,6 +87,7 @@ __all__ = [
     "RoleOptimizer",
     "RoleTuning",
     "SearchTuner",
+    "SharedRun",
     "Solved",
     "Space",
     "StudyError",

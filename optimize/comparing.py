@@ -13,6 +13,7 @@ from .comparing_reference import Reference, reference_of
 from .comparing_report import MEASURED, NEAR, Comparison, Entry, Match, against
 from .evaluate import Evaluate
 from .evaluation import EvaluationResult, EvaluationStopped
+from .shared_run import SharedRun
 from .space import holds_search
 
 DIRECT, THOUGHT, VOTED, BEST, REFINED = "direct answer", "chain of thought", "self-consistency", "BestOfN", "Refine"
@@ -33,7 +34,7 @@ def compare(
     num_threads: int | None = None,
     max_errors: int | None = None,
     display_progress: bool = False,
-    resume: str | Path | None = None,
+    resume: str | Path | SharedRun | None = None,
 ) -> Comparison:
     """Evaluate programs, and answers without a search that spend as much, on the same examples.
 
@@ -53,7 +54,8 @@ def compare(
     `reward_fn(inputs, prediction)`, 1.0 for an answer to stop at; None: the task's own check, or the search's reward.
     It must know no labels. metric: any of DSPy's kinds; `thoughtree.solved` checks the baselines' answers by the
     reference's task. num_threads, max_errors, display_progress: as Evaluate's. resume: a folder, with one of Evaluate's
-    in it for each program and baseline, from which the same comparison goes on after a kill without paying again.
+    in it for each program and baseline, from which the same comparison goes on after a kill without paying again; a
+    SharedRun: several processes make it together.
 
     Raises ValueError where no program holds a search, or nothing says what a baseline answers, for unknown names, and
     for dollars that nobody knows; EvaluationStopped where the evaluation of a program of the user's does. A baseline's
@@ -103,7 +105,7 @@ class _Bench:
         match: Match,
         goal: float,
         reward: Reward | None,
-        resume: str | Path | None,
+        resume: str | Path | SharedRun | None,
     ) -> None:
         self.evaluate, self.goal, self.reward, self.resume = evaluate, goal, reward, resume
         self.match: Match = match
@@ -174,8 +176,8 @@ def spending(result: EvaluationResult, match: Match) -> float:
     return found
 
 
-def _inside(folder: str | Path | None, name: str) -> Path | None:
-    return None if folder is None else Path(folder) / name
+def _inside(folder: str | Path | SharedRun | None, name: str) -> Path | SharedRun | None:
+    return None if folder is None else (folder if isinstance(folder, SharedRun) else Path(folder)) / name
 
 
 def _count(n: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
@@ -16,6 +17,7 @@ from . import files
 from .evaluation import EvaluationInterrupted, EvaluationResult
 from .run import Run
 from .scoring import Scorer
+from .shared_run import SharedRun
 from .workers import as_tasks, in_threads
 
 logger = logging.getLogger(__name__)
@@ -37,7 +39,8 @@ class Evaluate(dspy.Evaluate):
     tracebacks in the outcomes. save_as_csv, save_as_json: files to write, also when the run is stopped.
     resume: a folder in which each finished example is kept, and of half-done ones the search's journal or the replies
     of the configured LM (not of LMs bound by `set_lm`), so that the same evaluation goes on after a kill without paying
-    again. Predictions that were read from it carry no search. history: let DSPy keep the history of all calls, too.
+    again. Predictions that were read from it carry no search. A SharedRun: several processes share the examples out
+    among them. history: let DSPy keep the history of all calls, too.
 
     Works for any program: searches, modules with searches inside, other modules, functions. Calls of a module whose
     predictors were given LMs of their own (`set_lm`) are counted with their tokens, and without their dollars.
@@ -56,7 +59,7 @@ class Evaluate(dspy.Evaluate):
         failure_score: float | None = None,
         save_as_csv: str | Path | None = None,
         save_as_json: str | Path | None = None,
-        resume: str | Path | None = None,
+        resume: str | Path | SharedRun | None = None,
         history: bool = False,
     ) -> None:
         ours: dict[str, Any] = {
@@ -88,7 +91,7 @@ class Evaluate(dspy.Evaluate):
         callback_metadata: dict[str, Any] | None = None,
         save_as_csv: str | Path | None = None,
         save_as_json: str | Path | None = None,
-        resume: str | Path | None = None,
+        resume: str | Path | SharedRun | None = None,
     ) -> EvaluationResult:
         """The result. What is given here goes before what the constructor was given. callback_metadata: for callbacks.
 
@@ -114,7 +117,7 @@ class Evaluate(dspy.Evaluate):
         callback_metadata: dict[str, Any] | None = None,
         save_as_csv: str | Path | None = None,
         save_as_json: str | Path | None = None,
-        resume: str | Path | None = None,
+        resume: str | Path | SharedRun | None = None,
     ) -> EvaluationResult:
         """The same on the running event loop: by the program's `acall`, `num_threads` examples at a time."""
         chosen = self._chosen(metric, devset, num_threads, display_progress, display_table, save_as_csv, save_as_json)
@@ -137,7 +140,7 @@ class Evaluate(dspy.Evaluate):
             raise ValueError(f"max_errors={self.max_errors!r}: must be an integer of at least 1, or None")
         return chosen | {"num_threads": threads}
 
-    def _start(self, program: Any, resume: str | Path | None, chosen: dict[str, Any]) -> Run:
+    def _start(self, program: Any, resume: str | Path | SharedRun | None, chosen: dict[str, Any]) -> Run:
         max_errors = dspy.settings.max_errors if self.max_errors is None else self.max_errors
         details = dspy.settings.provide_traceback if self.provide_traceback is None else self.provide_traceback
         return Run(
@@ -152,21 +155,25 @@ class Evaluate(dspy.Evaluate):
             resume=self.resume if resume is None else resume,
         )
 
-    def _run(self, program: Any, *, resume: str | Path | None, **chosen: Any) -> EvaluationResult:
+    def _run(self, program: Any, *, resume: str | Path | SharedRun | None, **chosen: Any) -> EvaluationResult:
         run = self._start(program, resume, chosen)
         try:
             with run:
-                in_threads(run.jobs, run.one, chosen["num_threads"])
+                for jobs in run.rounds():
+                    in_threads(jobs, run.one, chosen["num_threads"])
+                    time.sleep(run.wait)
         except KeyboardInterrupt as interrupt:
             result = run.result()
             self._save(result, chosen)
             raise EvaluationInterrupted(result) from interrupt
         return self._end(run, chosen)
 
-    async def _arun(self, program: Any, *, resume: str | Path | None, **chosen: Any) -> EvaluationResult:
+    async def _arun(self, program: Any, *, resume: str | Path | SharedRun | None, **chosen: Any) -> EvaluationResult:
         run = self._start(program, resume, chosen)
         with run:
-            await as_tasks(run.jobs, run.aone, chosen["num_threads"])
+            for jobs in run.rounds():
+                await as_tasks(jobs, run.aone, chosen["num_threads"])
+                await asyncio.sleep(run.wait)
         return self._end(run, chosen)
 
     def _end(self, run: Run, chosen: dict[str, Any]) -> EvaluationResult:

@@ -10,60 +10,71 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from ..modules.header import digest
 from ..search.protocol import Usage
 from .fields import as_json, fields_of
+from .log_lines import LogError, LogLines
 from .outcome import Outcome
+from .shared_run import CLAIMS, Claims, SharedRun
 
 FINISHED, JOURNALS = "finished.jsonl", "journals"
-DIGEST = "digest"  # of the rest of a line: a score in which a digit was changed is found out
+TOLD = ("error", "at", "details", "fatal")  # of an example that failed
 TELLING = ("versions",)  # says something, and need not be the same
-
-
-class LogError(Exception):
-    """A log that cannot be written, is damaged, in use, or belongs to another evaluation."""
 
 
 class Log:
     """An open log. finished: what it already held, by the examples' keys.
 
-    folder: made if it is not there. header: what must be the same for a run to be continued.
+    folder: made if it is not there; a SharedRun: other processes are at it too. header: what must be the same for a run
+    to be continued.
     """
 
-    def __init__(self, folder: str | Path, header: Mapping[str, Any]) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path | SharedRun, header: Mapping[str, Any]) -> None:
+        self.shared = folder if isinstance(folder, SharedRun) else None
+        self.folder = folder.folder if isinstance(folder, SharedRun) else Path(folder)
         self.path, self.journals = self.folder / FINISHED, self.folder / JOURNALS
         self.finished: dict[str, dict[str, Any]] = {}
-        self._lock = threading.Lock()
+        self.failed: dict[str, dict[str, Any]] = {}  # in this run, of processes that share it
+        self._failures: LogLines | None = None
+        self._turn = threading.Lock()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Held open until close(). Unbuffered: a line that cannot be written does not linger.
-            self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115
+            self._lines = LogLines(self.path, shared=self.shared is not None)
+            if self.shared is not None:
+                self.claims = Claims(self.folder / CLAIMS)
+                self._failures = LogLines(self.folder / self.shared.failed, shared=True)
         except (OSError, ValueError) as error:
-            raise LogError(f"resume={str(folder)!r}: no folder that can be written to ({error})") from error
+            raise LogError(f"resume={str(self.folder)!r}: no folder that can be written to ({error})") from error
         try:
-            self._take_lock()
-            self._read(json.loads(json.dumps(header)))
+            self._begin(json.loads(json.dumps(header)))
+            self.before = frozenset(self.finished)  # this run
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def write(self, key: str, outcome: Outcome) -> None:
-        """Append a scored example; one that failed is left out. LogError where that cannot be done."""
-        if outcome.score is None:
+        """Append a scored example. LogError where that cannot be done.
+
+        One that failed is left out, or told to the processes of this run alone; what a limit cut short, in any case.
+        """
+        lines = self._lines if outcome.score is not None else self._failures
+        if lines is None or outcome.at == "limit":
             return
+        ended = (
+            {"score": outcome.score, "feedback": outcome.feedback}
+            if outcome.score is not None
+            else {name: getattr(outcome, name) for name in TOLD}
+        )
         line = {
             "key": key,
-            "score": outcome.score,
-            "feedback": outcome.feedback,
+            **ended,
             "prediction": {name: as_json(value) for name, value in fields_of(outcome.prediction).items()},
             "spent": asdict(outcome.spent),
             "judged": asdict(outcome.judged),
@@ -72,69 +83,56 @@ class Log:
             "solved": outcome.solved,
             "faults": outcome.faults,
         }
-        with self._lock:
-            if not self._file.closed:  # by an interruption: what ends later is not counted any more
-                self._append(line)
+        with lines.writing():
+            lines.append(line)
 
     def close(self) -> None:
-        with self._lock:
-            self._file.close()
+        self._lines.close()
+        if self._failures is not None:
+            self._failures.close()
+
+    def look(self) -> set[str]:
+        """Take in what other processes have written; the keys of all that is done, in this run or before it."""
+        with self._turn:
+            self._take_in()
+            return self.finished.keys() | self.failed.keys()
 
     def read(self, key: str, index: int, example: dspy.Example) -> Outcome | None:
         """The outcome of an example that is in the log. Its prediction's fields are JSON, and carry no search."""
         line = self.finished.get(key)
-        return None if line is None else _outcome(line, index, example)
+        if line is not None:
+            return replace(_outcome(line, index, example), resumed=key in self.before)
+        line = self.failed.get(key)
+        return None if line is None else _lost(line, index, example)
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        left = json.dumps({**line, DIGEST: digest(line)}, allow_nan=False).encode() + b"\n"
-        try:
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError as error:
-            self._file.close()  # behind a torn line, nothing more
-            raise LogError(f"{self.path}: cannot be written: {error}") from error
+    def _begin(self, header: dict[str, Any]) -> None:
+        with self._lines.writing():
+            lines = self._lines.fresh()
+            there = next(lines, None)
+            if there is None:
+                self._lines.append(header)
+                there = next(self._lines.fresh())
+            self._same(there[1], header)
+            self._take(lines)
+        self._take_in()
 
-    def _take_lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # no such lock on this system
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise LogError(f"{self.path}: another run is writing to it; give each run its own folder") from error
+    def _take_in(self) -> None:
+        self._take(self._lines.fresh())
+        for number, line in () if self._failures is None else self._failures.fresh():
+            self.failed[self._checked(self._failures, number, line, _lost)["key"]] = line
 
-    def _read(self, header: dict[str, Any]) -> None:
-        self._file.seek(0)
-        content = self._file.read()
-        end = content.rfind(b"\n") + 1
-        if end < len(content):  # a torn last line: its example is run again
-            self._file.truncate(end)
-        lines = content[:end].splitlines()
-        if not lines:
-            self._append(header)
-            return
-        self._same(self._parse(1, lines[0]), header)
-        for number, line in enumerate(lines[1:], 2):
-            found = self._parse(number, line)
-            try:
-                _outcome(found, 0, dspy.Example())
-                self.finished[found["key"]] = found
-            except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-                raise LogError(f"{self.path}, line {number}: not a finished example ({error!r})") from error
+    def _take(self, lines: Iterable[tuple[int, dict[str, Any]]]) -> None:
+        for number, line in lines:
+            self.finished[self._checked(self._lines, number, line, _outcome)["key"]] = line
 
-    def _parse(self, number: int, line: bytes) -> dict[str, Any]:
+    @staticmethod
+    def _checked(lines: LogLines | None, number: int, line: dict[str, Any], read: Any) -> dict[str, Any]:
+        assert lines is not None
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise LogError(f"{self.path}, line {number}: not JSON ({error})") from error
-        if not isinstance(found, dict):
-            raise LogError(f"{self.path}, line {number}: not a JSON object")
-        if found.pop(DIGEST, None) != digest(found):
-            raise LogError(
-                f"{self.path}, line {number}: it was changed since it was written; take it out to run it again"
-            )
-        return found
+            read(line, 0, dspy.Example())
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+            raise lines.wrong(number, f"not a finished example ({error!r})") from error
+        return line
 
     def _same(self, there: dict[str, Any], now: dict[str, Any]) -> None:
         differ = list(_differences(there, now))
@@ -146,24 +144,35 @@ class Log:
 
 def _outcome(line: Mapping[str, Any], index: int, example: dspy.Example) -> Outcome:
     """LookupError, TypeError, AttributeError, ValueError, ArithmeticError for a line that is none."""
-    for name, kinds in (("feedback", str | None), ("solved", bool | None), ("key", str)):
+    for name, kinds in (("feedback", str | None), ("key", str)):
         if not isinstance(line[name], kinds):
             raise ValueError(f"{name} is {line[name]!r}")
     if not isfinite(line["score"]):
         raise ValueError(f"score is {line['score']!r}")
+    return replace(_ran(line, index, example), score=float(line["score"]), feedback=line["feedback"], resumed=True)
+
+
+def _lost(line: Mapping[str, Any], index: int, example: dspy.Example) -> Outcome:
+    """The same of one that failed."""
+    for name, kinds in (("error", str), ("at", str), ("details", str | None), ("fatal", bool), ("key", str)):
+        if not isinstance(line[name], kinds):
+            raise ValueError(f"{name} is {line[name]!r}")
+    return replace(_ran(line, index, example), **{name: line[name] for name in TOLD})
+
+
+def _ran(line: Mapping[str, Any], index: int, example: dspy.Example) -> Outcome:
+    if not isinstance(line["solved"], bool | None):
+        raise ValueError(f"solved is {line['solved']!r}")
     return Outcome(
         index,
         example,
         dspy.Prediction(**line["prediction"]),
-        score=float(line["score"]),
-        feedback=line["feedback"],
         spent=Usage(**{name: _amount(told) for name, told in line["spent"].items()}),
         judged=Usage(**{name: _amount(told) for name, told in line["judged"].items()}),
         unpriced=int(_amount(line["unpriced"])),
         seconds=float(_amount(line["seconds"])),
         solved=line["solved"],
         faults=int(_amount(line["faults"])),
-        resumed=True,
     )
 
 

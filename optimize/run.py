@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from . import identity
 from .evaluation import EvaluationResult, EvaluationStopped
 from .fields import keys_of
 from .log import Log
+from .log_lines import LogError
 from .metering import Metering
 from .outcome import Outcome
 from .report import Progress
 from .running import Runner
 from .scoring import Scorer
+from .shared_run import SharedRun
+from .workers import LOOK_UP
 
 Job = tuple[int, dspy.Example, str]
 
@@ -41,7 +45,7 @@ class Run:
         details: bool,
         history: bool,
         progress: bool,
-        resume: str | Path | None,
+        resume: str | Path | SharedRun | None,
     ) -> None:
         self.scorer, self.devset = scorer, list(devset)
         self.max_errors, self.failure_score = max_errors, failure_score
@@ -59,14 +63,29 @@ class Run:
         journals = None if self.log is None else self.log.journals
         self.runner = Runner(program, scorer, Metering.here(history), journals, details)
         self.progress = Progress(len(self.devset), progress)
-        self.jobs: list[Job] = list(zip(range(len(keys)), self.devset, keys, strict=True))
+        self.jobs: dict[str, Job] = {key: (index, self.devset[index], key) for index, key in enumerate(keys)}  # left
+        self._idle = False
 
     def __enter__(self) -> Run:
         self.purse.__enter__()
         self.progress.__enter__()
         if self.log is not None:
-            self.jobs = [job for job in self.jobs if not self._known(*job)]
+            self._take_in(self.log.look())
         return self
+
+    def rounds(self) -> Iterator[list[Job]]:
+        """Jobs to be run. Those that another process is at may be left, and come again until somebody has done them."""
+        while self.jobs and self.why is None:
+            self._idle = True
+            yield list(self.jobs.values())
+            if self.log is None or self.log.shared is None:
+                return
+            self._take_in(self.log.look())
+
+    @property
+    def wait(self) -> float:
+        """Seconds to wait after a round in which others were at all that is left."""
+        return LOOK_UP if self._idle and self.jobs else 0.0
 
     def __exit__(self, *error: Any) -> None:
         if error[0] is not None:
@@ -75,32 +94,57 @@ class Run:
         self.progress.__exit__(*error)
         self.purse.__exit__(*error)
         if self.log is not None:
+            if self.log.shared is not None and not isinstance(error[1], LogError):
+                self._take_in(self.log.look())
             self.log.close()
 
-    def _known(self, index: int, example: dspy.Example, key: str) -> bool:
-        found = None if self.log is None else self.log.read(key, index, example)
-        if found is not None:
-            self._count(found)
-        return found is not None
-
     def one(self, job: Job) -> None:
-        """Nothing once the run was stopped."""
-        if self.why is None:
-            self._ended(job, self.runner.run(*job))
+        """Nothing once the run was stopped, nor where another process is at this job, or has done it."""
+        with self._mine(job) as mine:
+            if mine:
+                self._ended(job, self.runner.run(*job))
 
     async def aone(self, job: Job) -> None:
-        if self.why is None:
-            self._ended(job, await self.runner.arun(*job))
+        with self._mine(job) as mine:
+            if mine:
+                self._ended(job, await self.runner.arun(*job))
+
+    @contextmanager
+    def _mine(self, job: Job) -> Iterator[bool]:
+        key = job[2]
+        if self.log is None or self.log.shared is None:
+            yield self.why is None
+            return
+        with self.log.claims.claim(key) as claimed:
+            if claimed and self.why is None:
+                self._take_in(self.log.look())  # only now nobody else can be at it
+            yield claimed and self.why is None and key in self.jobs
+
+    def _take_in(self, done: set[str]) -> None:
+        """Count what is in the log by now, each example once."""
+        assert self.log is not None
+        with self._lock:
+            for key in [key for key in self.jobs if key in done]:
+                index, example, _ = self.jobs[key]
+                found = self.log.read(key, index, example)
+                assert found is not None
+                self._done(key, found)
 
     def _ended(self, job: Job, outcome: Outcome) -> None:
         """On disk before it is counted; counted before the thread that ran it begins anything else."""
+        self._idle = False
         if self.log is not None:
             self.log.write(job[2], outcome)
         with self._lock:
-            if outcome.score is None:
-                self._failed(outcome)
-            if outcome.at != "limit":  # else as if it had not been run: its score would be the limit's doing
-                self._count(outcome)
+            self._done(job[2], outcome)
+
+    def _done(self, key: str, outcome: Outcome) -> None:
+        if self.jobs.pop(key, None) is None:
+            return
+        if outcome.score is None:
+            self._failed(outcome)
+        if outcome.at != "limit":  # else as if it had not been run: its score would be the limit's doing
+            self._count(outcome)
 
     def _count(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)

@@ -18,8 +18,7 @@ from engines import Engine, lm
 from patience import PATIENCE, until
 from puzzle24 import PUZZLE, engine, script
 from thoughtree import Beam, BestFirst, Evaluate, Game24, Solved, TreeOfThoughts, limit, solved
-from thoughtree.optimize import EvaluationStopped
-from thoughtree.optimize.log import LogError
+from thoughtree.optimize import EvaluationStopped, LogError
 
 
 def puzzles(n):

@@ -17,7 +17,7 @@ import thoughtree
 from hostile import PROGRAMS, SMALL, Case, Room, obeyed, search
 from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Evaluate, Game24, SearchResult, TreeOfThoughts
 from thoughtree.modules.lessons import Lessons
-from thoughtree.optimize.log import LogError
+from thoughtree.optimize import LogError
 from thoughtree.report import summary_text
 from thoughtree.search import JournalError
 from thoughtree.search.visible import in_json

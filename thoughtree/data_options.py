@@ -194,8 +194,8 @@ class CompareOptions(MeasureOptions):
         str | None,
         option(
             DATA,
-            "What the baselines answer, such as 'question -> answer', where --program is a pipeline whose search answers "
-            "another question.",
+            "What the baselines answer, such as 'question -> answer', where --program is a pipeline whose search "
+            "answers another question.",
             metavar="TEXT",
         ),
     ] = None
