@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 
+from ..tasks.environment_task import EnvironmentTask
 from .act import Act
 from .own import is_coroutine
 from .plan import Plan
@@ -18,15 +19,17 @@ from .roles import ROLES, rating_of
 def check(program: Any, plan: Plan) -> None:
     """ValueError for a plan that this program cannot follow."""
     kind, task = type(program.task).__name__, program.task
-    if plan.propose == "moves" and not task.has("moves"):
-        raise ValueError(f"propose='moves': {kind} does not list its moves; give it that hook")
+    if plan.propose in ("moves", "choose") and not task.has("moves"):
+        if isinstance(task, EnvironmentTask):
+            kind = type(task.env).__name__
+        raise ValueError(f"propose={plan.propose!r}: {kind} does not list its moves; give it that hook")
     if plan.propose == "samples" and getattr(plan.controller, "branching", 1) is None:
         raise ValueError("propose='samples' needs a number of samples: give the controller a branching")
     if plan.rate == "code" and not task.has("value"):
         raise ValueError(f"rate='code': {kind} does not value states; give it that hook")
     if plan.first is not None and program.answer is None:
         raise ValueError("first='answer': this program was built without that role; build it with first='answer'")
-    if plan.lessons and not isinstance(program.propose, Act):
+    if plan.lessons and not (isinstance(program.propose, Act) or getattr(program.propose, "reads_lessons", False)):
         raise ValueError(f"lessons={plan.lessons!r}: a {type(program).__name__} reads none; they are a LATS's")
     if plan.worth is not None and not isinstance(program.rate, Rate):
         raise ValueError(f"worth=...: the rater of this {type(program).__name__} speaks on no scale; set worth=None")

@@ -31,6 +31,7 @@ from ..tasks.environment_task import EnvironmentTask
 from . import own
 from .act import Act
 from .approve import Approve
+from .choose import open_steps, wanted_shape
 from .finish import Finisher
 from .job import Job
 from .judge import Judge
@@ -65,6 +66,8 @@ class Jobs(RoleJobs):
         if isinstance(request, Propose):
             if self.plan.propose == "moves":
                 return self._moves(request, tree)
+            if self.plan.propose == "choose":
+                return self._choose(request, ask.attempt, tree)
             return self._propose(request, ask.attempt, view(tree, request.node, self.task), tree.lessons)
         if isinstance(request, Rate):
             if isinstance(self.program.rate, Judge | Approve):
@@ -92,8 +95,9 @@ class Jobs(RoleJobs):
             fields = own.accepted(role, {**inputs, **own.node_fields(node, n)})
             return self.own.module(role, fields, lambda given: proposed(given, n), request, attempt)
         independent = self.plan.propose == "samples"
+        told = [*self.plan.lessons, *lessons[: request.lessons]]
         if isinstance(role, Act):
-            fields = {**inputs, **role.render(node, [*self.plan.lessons, *lessons[: request.lessons]])}
+            fields = {**inputs, **role.render(node, told)}
             own_lm = program.propose_lm
             return self._role(request, attempt, role, own_lm, fields, read=role.read, independent=independent)
         fields = {**inputs, **role.render(node, n)}
@@ -106,6 +110,30 @@ class Jobs(RoleJobs):
             read=lambda given: role.read(given, n),
             read_cut=lambda given: role.read_cut(given, n),
             independent=independent,
+        )
+
+    def _choose(self, request: Propose, attempt: int, tree: Tree[Any, Any]) -> Job | Reply:
+        """Where there are no more legal moves than are wanted, or but one, there is nothing to choose, and no call."""
+        role, n = self.program.propose, request.n
+        steps = open_steps(self.task, tree, request.node)
+        if len(steps) <= max(1, n or 0):
+            return Reply(Proposed(tuple(steps)), FREE, by_code=True)
+        told = [*self.plan.lessons, *tree.lessons[: request.lessons]]
+        fields = {**self.inputs, **role.render(view(tree, request.node, self.task), n, steps, told)}
+
+        def read(given: Any, cut: bool = False) -> Outcome:
+            found: Outcome = role.read(given, n, steps, cut=cut)
+            return found
+
+        return self._role(
+            request,
+            attempt,
+            role,
+            self.program.propose_lm,
+            fields,
+            read=read,
+            read_cut=lambda given: read(given, cut=True),
+            shape=wanted_shape(len(steps), n),
         )
 
     def _rate(self, request: Rate, attempt: int, nodes: list[NodeView]) -> Job | Reply:

@@ -14,6 +14,7 @@ from .about import about
 from .act import Act
 from .answer import Answer
 from .attempts import Attempts
+from .choose import Choose
 from .combination import check
 from .compose import user_signature
 from .finish import closes
@@ -43,6 +44,8 @@ class LATS(Program):
         threshold of 0 or less has no shares, and the model alone judges. One that calls LMs says how often at most, in
         an attribute `calls`.
     controller: MCTS(rollouts=8, branching=2, exploration=1.0), or any other. budget: a Budget, or a number of calls.
+    propose: "samples" (each child an action that a call of its own writes) or "choose" (all children by one call, among
+        the actions that the environment's `moves(state)` lists).
     blend: the weight of the environment's own value (a share of tests passed) in a node's value; the rest is the
         model's score. agreement: the weight of self-consistency, the share of samples that say the same.
     reflect: one lesson for each failed child, shown in every later expansion.
@@ -64,6 +67,7 @@ class LATS(Program):
         threshold: float = 1.0,
         controller: Any = None,
         budget: Budget | int | Mapping[str, Any] | None = None,
+        propose: Any = "samples",
         blend: float = 0.5,
         agreement: float = 0.0,
         reflect: bool = True,
@@ -86,6 +90,8 @@ class LATS(Program):
             raise ValueError(
                 f"env={env!r}, tools={tools!r}, reward_fn={reward_fn!r}: exactly one of them says what actions lead to"
             )
+        if propose not in ("samples", "choose"):
+            raise ValueError(f"propose={propose!r}: must be 'samples' or 'choose'")
         if tools is not None:
             env = ToolsEnvironment(user_signature(signature, None), tools)
         elif reward_fn is not None:
@@ -95,7 +101,7 @@ class LATS(Program):
         plan = Plan(
             controller=MCTS(rollouts=8, branching=2, exploration=1.0) if controller is None else controller,
             budget=None if budget is None else Budget.of(budget),
-            propose="samples",
+            propose=propose,
             scale=scale_of("unit"),
             blend=blend,
             agreement=agreement,
@@ -113,7 +119,10 @@ class LATS(Program):
         self.settings = Settings(plan, about(type(self).__name__, self.signature, self.task))
         notes = self.task.instructions()
         how, thinks = self.task.action_format, self.task.thinks
-        self.propose = Act(self.signature, notes=notes, action_format=how, thinks=thinks)
+        if propose == "choose":
+            self.propose = Choose(self.signature, notes=notes, shows_state=self.task.has("render"), reads_lessons=True)
+        else:
+            self.propose = Act(self.signature, notes=notes, action_format=how, thinks=thinks)
         self.rate = Judge(self.signature, notes=notes)
         if reflect:
             self.reflect = Reflect(self.signature, notes=notes)

@@ -30,18 +30,18 @@ DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slow
 class Plan:
     """One program's knobs.
 
-    controller: DFS, Beam, BestFirst, MCTS or ABMCTS. budget: ceilings of one call (None: 100 calls for DFS, else
-    none but the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each),
-    "moves" (the task's, no model), or "own" (the program was given a function or module). rate: "value",
-    "siblings", "vote", "pairs", "code" (the task's value), or "own". scale, samples, join: of a rating. worth: what
-    the scale's values are worth, by depth, where that was measured (None: the values themselves). near:
-    a cheap rater asks first, and the dear one only about near ties, this close in value. temperature,
-    rate_temperature: of the proposer's and the rater's calls, where the model takes one (None: the LM's own). blend,
-    agreement: the weights of what an environment or a goal check knows, and of agreeing samples, in a judge's value.
-    answer: "auto" (code where it can, else one closing call), "lm", or "path". first: "answer" makes one
-    direct answer the first candidate. threshold: the reward that verifies an answer. transition: whether the task's
-    own step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their
-    answers. lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency: calls in flight.
+    controller: DFS, Beam, BestFirst, MCTS or ABMCTS. budget: ceilings of one call (None: 100 calls for DFS, else none
+    but the controller's own size). propose: "lm" (n steps in one call), "samples" (n calls of one step each), "choose"
+    (n of the task's legal moves, chosen in one call), "moves" (the task's, no model), or "own" (the program was given a
+    function or module). rate: "value", "siblings", "vote", "pairs", "code" (the task's value), or "own". scale,
+    samples, join: of a rating. worth: what the scale's values are worth, by depth, where that was measured (None: the
+    values themselves). near: a cheap rater asks first, and the dear one only about near ties, this close in value.
+    temperature, rate_temperature: of the proposer's and the rater's calls, where the model takes one (None: the LM's
+    own). blend, agreement: the weights of what an environment or a goal check knows, and of agreeing samples, in a
+    judge's value. answer: "auto" (code where it can, else one closing call), "lm", or "path". first: "answer" makes one
+    direct answer the first candidate. threshold: the reward that verifies an answer. transition: whether the task's own
+    step checks or replaces a world model's. aggregate: finished paths that no code can judge vote for their answers.
+    lessons: what an actor is told from the start. on_failure: "best" or "raise". concurrency: calls in flight.
     step_concurrency: steps of an environment in flight, beside the calls; with one call at a time there is one thing at
     a time. seed: for ties and sampling. retries: how often a call that may go through later is tried again. history:
     keep DSPy's history as well.
@@ -49,7 +49,9 @@ class Plan:
 
     controller: Any = field(default_factory=Beam)
     budget: Budget | None = None
-    propose: Literal["lm", "samples", "moves", "own"] = knob("lm", choices=("lm", "samples", "moves"))
+    propose: Literal["lm", "samples", "choose", "moves", "own"] = knob(
+        "lm", choices=("lm", "samples", "choose", "moves")
+    )
     rate: Literal["value", "siblings", "vote", "pairs", "code", "own"] = knob("value", choices=(*MODES, "code"))
     scale: Scale = field(default_factory=Verdicts, metadata={"choices": tuple(SCALES)})
     worth: Worth | None = None
@@ -82,7 +84,7 @@ class Plan:
             )
         object.__setattr__(self, "lessons", Lessons(self.lessons))
         for name, allowed in (
-            ("propose", ("lm", "samples", "moves", "own")),
+            ("propose", ("lm", "samples", "choose", "moves", "own")),
             ("rate", (*MODES, "code", "own")),
             ("join", ("sum", "mean")),
             ("answer", ("auto", "lm", "path")),

@@ -11,13 +11,15 @@ import dspy
 
 from ..search import Budget
 from ..tasks import Task
+from .background import in_thread
+from .choose import holds_shape
 from .combination import check
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
 from .predictor import DAMAGED, check_state, check_versions, without_keys
-from .roles import ROLES
+from .roles import ROLES, lms_of
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -133,7 +135,15 @@ class Program(dspy.Module):
         return self._session(args, kwargs).run()
 
     async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
+        if self.plan.propose == "choose":
+            await self._look_up_proposer()
         return await self._session(args, kwargs).arun()
+
+    async def _look_up_proposer(self) -> None:
+        """What its LM can do is asked of DSPy's catalog, which DSPy may fetch: no loop should wait for that."""
+        lm = lms_of(self).get("propose")
+        if lm is not None:
+            await in_thread(lambda: holds_shape(lm))
 
     def _session(self, positional: tuple[Any, ...], given: dict[str, Any]) -> Session:
         if positional:

@@ -13,6 +13,7 @@ from .about import about
 from .answer import Answer
 from .approve import Approve
 from .background import in_thread
+from .choose import Choose
 from .combination import check
 from .compose import user_signature
 from .finish import closes
@@ -45,8 +46,9 @@ class RAP(Program):
         (default) trusts it.
     aggregate: where code cannot tell a right answer, the one with the most reward behind it over all finished paths is
         given, and not that of the single best path.
-    propose: "lm" or "moves" (the task's legal moves). propose_lm, world_lm, rate_lm, answer_lm: LMs per role.
-    The others are as in TreeOfThoughts. A solved status means that code saw the goal in a predicted state.
+    propose: "lm", "choose" (among the task's legal moves) or "moves" (those moves, no model). propose_lm, world_lm,
+    rate_lm, answer_lm: LMs per role. The others are as in TreeOfThoughts. A solved status means that code saw the goal
+    in a predicted state.
     """
 
     def __init__(
@@ -81,8 +83,8 @@ class RAP(Program):
                 f"task={type(task).__name__}: a world model predicts facts, and this task cannot make a state of them; "
                 "give it predicted(state, action, facts)"
             )
-        if propose not in ("lm", "moves"):
-            raise ValueError(f"propose={propose!r}: must be 'lm' or 'moves'")
+        if propose not in ("lm", "choose", "moves"):
+            raise ValueError(f"propose={propose!r}: must be 'lm', 'choose' or 'moves'")
         if transition is not None and not task.has("apply"):
             raise ValueError(f"transition={transition!r}: {type(task).__name__} has no apply(state, action) of its own")
         self.task = task
@@ -110,6 +112,8 @@ class RAP(Program):
         notes = task.instructions()
         if propose == "lm":
             self.propose = Propose(self.signature, notes=notes, shows_state=True)
+        elif propose == "choose":
+            self.propose = Choose(self.signature, notes=notes)
         if transition != "replace":
             self.world = World(self.signature, notes=notes)
         self.rate = Approve(self.signature, notes=notes)

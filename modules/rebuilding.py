@@ -69,5 +69,5 @@ def _own(role: Any) -> Any:
 
 def _asked_alike(name: str, old: Any, new: Any, now: Plan, plan: Plan) -> bool:
     if old is new or name != "rate":
-        return True
+        return type(old) is type(new)
     return now.rate == plan.rate and type(now.scale) is type(plan.scale) and now.scale.told == plan.scale.told

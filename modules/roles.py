@@ -11,6 +11,7 @@ from ..tasks import FreeText
 from .act import Act
 from .answer import Answer
 from .approve import Approve
+from .choose import Choose
 from .finish import closes
 from .judge import Judge
 from .likelihood import gives_probabilities
@@ -22,7 +23,7 @@ from .sampling import chosen
 from .world import World
 
 ROLES = ("propose", "rate", "answer", "reflect", "world")  # attributes; the roles that a program may have
-OURS = (Propose, Rate, Answer, Act, Judge, Reflect, World, Approve)
+OURS = (Propose, Choose, Rate, Answer, Act, Judge, Reflect, World, Approve)
 
 
 def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Module]:
@@ -35,6 +36,8 @@ def made(program: Any, plan: Plan, propose: Any, rate: Any) -> dict[str, dspy.Mo
         found["propose"] = propose
     elif plan.propose in ("lm", "samples"):
         found["propose"] = Propose(signature, notes=notes, shows_state=shows_state)
+    elif plan.propose == "choose":
+        found["propose"] = Choose(signature, notes=notes, shows_state=shows_state)
     if isinstance(rate, dspy.Module):
         found["rate"] = rate
     elif plan.rate in MODES:

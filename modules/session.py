@@ -43,6 +43,7 @@ from .calls.gate import Meter, current, gate
 from .calls.limit import active
 from .calls.redaction import hide, hide_in, secrets_of, telling
 from .calls.witness import with_witness
+from .choose import chosen, refuses_shape
 from .conclusion import concluded, concluded_without_hooks
 from .finish import Finisher
 from .job import Job, refusal, was_cut
@@ -178,8 +179,10 @@ class Session:
             rewarded or dreams or plan.transition == "replace" or isinstance(task, EnvironmentTask)
         )
 
+        read = chosen if plan.propose == "choose" else stepping.parse
+
         def parse(state: Any, text: Any) -> Any:
-            action = stepping.parse(task, state, text)
+            action = read(task, state, text)
             if self.refused and not isinstance(action, Illegal):
                 rule = self.refused.get((task.key(state), task.show(action)))
                 return action if rule is None else Illegal(rule)
@@ -422,6 +425,9 @@ class Session:
         if refuses_probabilities(error, job.config):
             self.jobs.without_probabilities.add(job.model)
             return refusal(job.model, "logprobs")
+        if refuses_shape(error, job.config):
+            self.jobs.without_shape.add(job.model)
+            return refusal(job.model, "response_format")
         outcome = failure(error, meter)
         if isinstance(outcome, Failed) and not self.plan.retries:
             return replace(outcome, transient=False)

@@ -25,9 +25,10 @@ class TreeOfThoughts(Program):
     signature: any DSPy signature, a string or a class; left out, the task's own.
     task: what code can check (default: FreeText, which checks nothing).
     controller: Beam(), DFS() or BestFirst(). budget: a Budget, or a number of calls.
-    propose: "lm" (n steps in one call), "samples" (n calls of one step), "moves" (the task's first `branching` legal
-        moves, no model; branching=None: all), a function `propose(inputs, node, n) -> list[str]`, or any module. Of a
-        function `search.Proposed(actions, priors)` is taken too; the weights are what MCTS(selection="puct") goes by.
+    propose: "lm" (n steps in one call), "samples" (n calls of one step), "choose" (n of the task's legal moves, by
+        their numbers, in one call), "moves" (its first `branching` legal moves, no model; branching=None: all), a
+        function `propose(inputs, node, n) -> list[str]`, or any module. Of a function `search.Proposed(actions,
+        priors)` is taken too; the weights are what MCTS(selection="puct") goes by.
     rate: "value" (one node a call), "siblings", "vote", "pairs", "code" (the task's `value`), a function
         `rate(inputs, nodes) -> list[float]`, or any module. By default "value" with 1 sample, which is one call a node,
         or "code" where the task values states. value_fn: `value_fn(inputs, path) -> float` instead.

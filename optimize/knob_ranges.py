@@ -18,6 +18,7 @@ from .dimensions import Dimension
 
 SHARED = ("branching", "max_depth", "dedupe")  # of a controller, that another kind takes over
 ONE_BY_ONE = ("value", "siblings")  # the ways of rating that use a scale
+LISTED = ("moves", "choose")  # the ways of proposing for which the task lists its moves
 MIDDLE = "scale.maybe"  # what the word in the middle of a scale of three is worth
 
 
@@ -78,7 +79,7 @@ def _tunable(program: Program) -> Iterator[tuple[str, bool]]:
         yield from (("temperature", True), ("blend", True), ("agreement", True), ("rate_temperature", False))
         return
     if isinstance(program, RAP):
-        yield from (("temperature", plan.propose == "lm"), ("blend", True), ("samples", True), ("aggregate", True))
+        yield from (("temperature", plan.propose != "moves"), ("blend", True), ("samples", True), ("aggregate", True))
         yield "rate_temperature", False
         return
     if plan.propose != "own":
@@ -98,7 +99,7 @@ def _choices(program: Program, name: str, declared: Field[Any]) -> tuple[Any, ..
     """What this program can do of what its plan declares."""
     choices: tuple[Any, ...] = declared.metadata["choices"]
     if name == "propose":
-        return tuple(choice for choice in choices if choice != "moves" or program.task.has("moves"))
+        return tuple(choice for choice in choices if choice not in LISTED or program.task.has("moves"))
     if name == "rate":
         return tuple(choice for choice in choices if choice != "code" or program.task.has("value"))
     if name == "scale":

@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 
 from ..modules.act import Act
+from ..modules.choose import Choose
 from ..modules.reflect import Reflect as Reflector
 from ..search.protocol import Answer, Propose, Rate, Reflect, Reflected, Request, Step
 from ..tasks import layout
@@ -100,6 +101,10 @@ def _proposals(seen: Seen, request: Propose, fields: dict[str, Any], made: Any) 
         return None
     if isinstance(evidence.role, Act):
         return fields
+    if isinstance(evidence.role, Choose):
+        chosen = [text for text, kind, _ in kinds if kind not in DROPPED]
+        asked = str(len(chosen)) if str(fields.get("num_choices", "")).isdigit() else fields.get("num_choices")
+        return {**fields, "num_choices": asked, "chosen_steps": evidence.places(chosen)}
     texts = [text for text, *_ in kinds]
     kept = [evidence.as_asked(text) for text, kind, _ in kinds if kind not in DROPPED]
     if kept == texts:

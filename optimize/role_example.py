@@ -10,6 +10,7 @@ import dspy
 
 from ..modules.act import Act
 from ..modules.approve import Approve
+from ..modules.choose import Choose
 from ..modules.judge import Judge
 from ..modules.rate import Rate
 from ..modules.scale import Anchored
@@ -80,6 +81,9 @@ def reply_of(evidence: Evidence) -> dict[str, Any]:
     if isinstance(evidence, Steps):
         if not evidence.good:
             return {}
+        if isinstance(evidence.role, Choose):
+            right = [text for text in evidence.listed if (known := evidence.by_action.get(text)) and known.truth]
+            return {"chosen_steps": evidence.places(right)} if right else {}
         acts = isinstance(evidence.role, Act)
         return {"next_action": evidence.good[0]} if acts else {"next_thoughts": layout.numbered(evidence.good)}
     if isinstance(evidence, Verdicts):

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..modules.act import Act
+from ..modules.choose import Choose, listed_in, open_steps
 from ..modules.judge import Judge
 from ..modules.rate import Rate as Rater
 from ..modules.roles import OURS
@@ -116,6 +117,9 @@ class Seen:
             own = role.render([view(result.tree, id, task) for id in request.nodes])
         elif isinstance(request, Rate):
             own = role.render(view(result.tree, request.nodes[0], task))
+        elif isinstance(request, Propose) and isinstance(role, Choose):
+            listed = open_steps(task, result.tree, request.node, before=True)
+            own = role.render(view(result.tree, request.node, task), request.n, listed, self.program.plan.lessons)
         elif isinstance(request, Propose):
             more = request.n if not hasattr(role, "action_format") else self.program.plan.lessons
             own = role.render(view(result.tree, request.node, task), more)
@@ -152,6 +156,7 @@ class Seen:
             illegal={result.shown(c): str(c.reason) for c in children if c.status is ILLEGAL},
             good=tuple(good.values()),
             tells=self.tells,
+            listed=tuple(listed_in(self.fields(request)["allowed_steps"])) if isinstance(role, Choose) else (),
         )
 
     def _verdicts(self, request: Rate) -> Verdicts | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..modules.act import Act
+from ..modules.choose import Choose
 from ..search.protocol import Illegal, Proposed
 from ..tasks import stepping
 from ..tasks.environment_task import EnvironmentTask
@@ -42,7 +43,8 @@ class Steps:
 
     n: how many were asked for. by_action, by_key: labels of the states that steps lead to, by the step's text and by
     the task's key. illegal: steps that an environment refused, with its rule. good: steps that a solution follows, as
-    the task asks for them. tells: whether code knows good states from bad ones here.
+    the task asks for them. tells: whether code knows good states from bad ones here. listed: what there was to
+    choose from, where that was the question.
     """
 
     role: Any
@@ -54,6 +56,7 @@ class Steps:
     illegal: Mapping[str, str]
     good: tuple[str, ...]
     tells: bool
+    listed: tuple[str, ...] = ()
 
     def judge(self, prediction: Any) -> Judgement:
         """score: half for at least one good step, half for the share of steps that are good (half for unknown ones).
@@ -79,8 +82,15 @@ class Steps:
         """The steps as the reply words them."""
         if "thoughts" in prediction:  # of the role as a module of its own
             return list(prediction.thoughts)
-        read = self.role.read(prediction) if isinstance(self.role, Act) else self.role.read(prediction, self.n)
+        if isinstance(self.role, Choose):
+            read = self.role.read(prediction, self.n, self.listed)
+        else:
+            read = self.role.read(prediction) if isinstance(self.role, Act) else self.role.read(prediction, self.n)
         return list(read.actions) if isinstance(read, Proposed) else []
+
+    def places(self, texts: Iterable[Any]) -> str:
+        """Steps of the list as a chooser writes them: their numbers."""
+        return ", ".join(str(self.listed.index(text) + 1) for text in texts if text in self.listed)
 
     def as_asked(self, text: str) -> str:
         """A step of a reply in the task's own form, where the task gives one."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .answer import Answer
     from .approve import Approve
     from .assess import Assess
+    from .choose import Choose
     from .compare import Compare
     from .judge import Judge
     from .predict import Predict
@@ -24,6 +25,7 @@ __all__ = [
     "Answer",
     "Approve",
     "Assess",
+    "Choose",
     "Compare",
     "Judge",
     "Predict",

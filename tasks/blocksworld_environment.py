@@ -49,6 +49,9 @@ class BlocksworldEnvironment:
     def parse(self, text: str, state: BlocksworldState) -> BlockMove | Illegal:
         return self.task.parse(text, state)
 
+    def moves(self, state: BlocksworldState) -> list[BlockMove]:
+        return self.task.moves(state)
+
     def key(self, state: BlocksworldState) -> Hashable:
         return self.task.key(state)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from ..search.environment import Environment, EnvironmentFault, Observed
@@ -16,7 +16,8 @@ ANY_FORMAT = "one action, in the words that the task uses"
 
 class EnvironmentTask(Task[Any, Any]):
     """What an environment may say of itself, by attributes that it need not have: signature, action_format, parse(text,
-    state), render(state), answer(state), key(state), instructions(), dump(state), load(value), for_inputs(inputs).
+    state), moves(state), render(state), answer(state), key(state), instructions(), dump(state), load(value),
+    for_inputs(inputs).
 
     rest() is called when a search is over, whatever ended it.
 
@@ -56,6 +57,13 @@ class EnvironmentTask(Task[Any, Any]):
         if own is not None:
             return own(text, state)
         return first_action(text) or Illegal("empty action")
+
+    def moves(self, state: Any) -> Iterable[Any]:
+        own = getattr(self.env, "moves", None)
+        if own is None:
+            raise NotImplementedError(f"{type(self.env).__name__} does not list its moves")
+        found: Iterable[Any] = own(state)
+        return found
 
     def render(self, state: Any) -> str:
         own = getattr(self.env, "render", None)

@@ -15,7 +15,7 @@ from . import tagged
 logger = logging.getLogger(__name__)
 
 SAID = ("signature", "action_format", "thinks", "leaves_open", "instructions")
-OF_STATE = ("parse", "answer", "trajectory")
+OF_STATE = ("parse", "moves", "answer", "trajectory")
 REST = 5.0  # seconds that a step may still take when its search is over
 
 

@@ -54,7 +54,7 @@ class StandIn(Rules):
                 "the rule-based stand-in plays the Game of 24 and Blocksworld, and nothing else; give --model"
             )
         player = Player(read_number(found[1]), told)
-        return Rules(player.propose, player.rate, player.answer).complete(request)
+        return Rules(player.propose, player.rate, player.answer, choose=player.choose).complete(request)
 
 
 class Player:
@@ -66,6 +66,13 @@ class Player:
     def propose(self, inputs: dict[str, str], n: int | None) -> list[str]:
         found = moves_to_try(shown(inputs["search_state"]), self.target)[:n]
         return [f"{move} (left: {' '.join(map(str, left))})" for move, left in found]
+
+    def choose(self, inputs: dict[str, str], n: int | None, steps: list[str]) -> list[str]:
+        """Of the listed moves those that it would propose, in its own order."""
+        game, state = Game24(target=self.target), Game24State.of(shown(inputs["search_state"]))
+        listed = {_after(game, state, game.parse(step, state)).numbers: step for step in steps}
+        wanted = [_after(game, state, move).numbers for move, _ in moves_to_try(state.numbers, self.target)]
+        return list(dict.fromkeys(listed[numbers] for numbers in wanted if numbers in listed))[:n]
 
     def rate(self, inputs: dict[str, str]) -> str:
         numbers = shown(inputs["search_state"].splitlines()[-1])  # a candidate's steps stand before its state

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .block_planning import good, moves_to_try, undone
+from .modules.choose import listed_in
 from .rules import Rules
 from .search.protocol import Illegal
 from .tasks import BlockMove, Blocksworld
@@ -20,7 +21,7 @@ class BlockRules(Rules):
     """An engine: answers the prompts of a planner, each by the facts, the action and the goal that it shows."""
 
     def _fields(self, names: tuple[str, ...], inputs: dict[str, str]) -> Mapping[str, Any]:
-        if not {"next_thoughts", "next_state", "step_verdict"} & set(names):
+        if not {"next_thoughts", "chosen_steps", "next_state", "step_verdict"} & set(names):
             raise ValueError(
                 "the rule-based stand-in plans in Blocksworld, and neither rates nor sums up; give --model"
             )
@@ -28,6 +29,11 @@ class BlockRules(Rules):
         if "next_state" in names:
             return {"next_state": predicted(facts, inputs["search_action"])}
         goal = Blocksworld().initial({"initial": inputs["search_state"], "goal": inputs["goal"]}).goal
+        if "chosen_steps" in names:
+            n = inputs["num_choices"]
+            listed = [read_move(step, blocks_of(facts)) for step in listed_in(inputs["allowed_steps"])]
+            places = [listed.index(move) + 1 for move in moves_to_try(facts, goal) if move in listed]
+            return {"chosen_steps": ", ".join(map(str, places[: int(n) if n.isdigit() else None])) or "none"}
         if "next_thoughts" in names:
             n = inputs["num_thoughts"]
             moves = moves_to_try(facts, goal)[: int(n) if n.isdigit() else None]

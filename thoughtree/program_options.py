@@ -66,8 +66,12 @@ class ProgramOptions:
         ),
     ] = None
     propose: Annotated[
-        Literal["lm", "samples", "moves"] | None,
-        option(SEARCH, "Steps: several in one call (lm, the default), one a call, or the task's legal moves."),
+        Literal["lm", "samples", "choose", "moves"] | None,
+        option(
+            SEARCH,
+            "Steps: several in one call (lm, the default), one a call, or the task's legal moves: some that the model "
+            "chooses, or all.",
+        ),
     ] = None
     rate: Annotated[
         Literal["value", "siblings", "vote", "pairs", "code"] | None,

@@ -7,16 +7,18 @@ model.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import dspy
 from dspy import lm15
 
+from .modules.choose import listed_in
 from .prompts import input_values, output_names, prompt_text, written
 
 ProposeRule = Callable[[dict[str, str], int | None], list[str]]
+ChooseRule = Callable[[dict[str, str], int | None, list[str]], Iterable[Any]]
 Rule = Callable[[dict[str, str]], Any]
 WORDS = {"sure": 20.0, "maybe": 1.0, "likely": 1.0, "impossible": 0.001}
 CANDIDATE = re.compile(r"^(\d+)\. ", re.M)
@@ -42,6 +44,7 @@ class Rules:
     reflect: Rule | None = None
     predict: Rule | None = None
     approve: Rule | None = None
+    choose: ChooseRule | None = None
 
     def __deepcopy__(self, memo: Any) -> Rules:  # functions only: DSPy copies LMs that are bound to predictors
         return self
@@ -64,6 +67,11 @@ class Rules:
             n = inputs.pop("num_thoughts", "")
             thoughts = _rule("propose", self.propose)(inputs, int(n) if n.isdigit() else None)
             return {"next_thoughts": "\n".join(f"{i}. {thought}" for i, thought in enumerate(thoughts, 1)) or "none"}
+        if "chosen_steps" in names:
+            n = inputs.pop("num_choices", "")
+            steps = listed_in(inputs.pop("allowed_steps", ""))
+            chosen = _rule("choose", self.choose)(inputs, int(n) if n.isdigit() else None, steps)
+            return {"chosen_steps": ", ".join(str(_place(choice, steps)) for choice in chosen) or "none"}
         if "rating_reasoning" in names or "rating_reachable" in names:
             return dict.fromkeys(names, "by rule") | self._rating(names, inputs)
         for name, role in ROLES.items():
@@ -106,14 +114,15 @@ class AsyncRules:
 class RuleLM(dspy.LM):  # type: ignore[misc]
     """A `dspy.LM` that answers by functions, one for each role that the program has.
 
-    propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once
-    a candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields,
-    or the last one's value. Of a LATS: act(inputs) -> the action, judge(inputs) -> a number from 0 to 1,
-    reflect(inputs) -> the lesson. Of a RAP: predict(inputs) -> all facts, one a line, or "ILLEGAL: why",
-    approve(inputs) -> "yes" or "no". `inputs` are the prompt's fields as text: the problem's own, `search_path`
-    (numbered steps, or "(none yet)"; of one candidate among several, its steps joined by "; ") and what else the
-    role is shown: `search_state`, `search_lessons`, `search_action`, `attempt_feedback`. A role without a rule fails
-    its calls, and the error says so.
+    propose(inputs, n) -> the next steps. rate(inputs) -> a word or number of the program's scale; asked once a
+    candidate, also where a program rates siblings, votes or compares. answer(inputs) -> the output fields, or the last
+    one's value. Of a LATS: act(inputs) -> the action, judge(inputs) -> a number from 0 to 1, reflect(inputs) -> the
+    lesson. Of a RAP: predict(inputs) -> all facts, one a line, or "ILLEGAL: why", approve(inputs) -> "yes" or "no".
+    Where a model chooses among legal moves: choose(inputs, n, steps) -> those of the steps that it takes, as their
+    texts or numbers from 1. `inputs` are the prompt's fields as text: the problem's own, `search_path` (numbered steps,
+    or "(none yet)"; of one candidate among several, its steps joined by "; ") and what else the role is shown:
+    `search_state`, `search_lessons`, `search_action`, `attempt_feedback`. A role without a rule fails its calls, and
+    the error says so.
     """
 
     def __init__(
@@ -127,11 +136,12 @@ class RuleLM(dspy.LM):  # type: ignore[misc]
         reflect: Rule | None = None,
         predict: Rule | None = None,
         approve: Rule | None = None,
+        choose: ChooseRule | None = None,
         model: str = "rules/none",
         cache: bool = False,
         **settings: Any,
     ) -> None:
-        rules = Rules(propose, rate, answer, act, judge, reflect, predict, approve)
+        rules = Rules(propose, rate, answer, act, judge, reflect, predict, approve, choose)
         super().__init__(model, engine=rules, async_engine=AsyncRules(rules), cache=cache, **settings)
 
 
@@ -139,6 +149,11 @@ def _rule(name: str, rule: Any) -> Any:
     if rule is None:
         raise ValueError(f"RuleLM({name}=None): the program has the model {name}, and there is no rule for it")
     return rule
+
+
+def _place(choice: Any, steps: list[str]) -> Any:
+    """The number of a chosen step."""
+    return steps.index(choice) + 1 if choice in steps else choice
 
 
 def _candidates(text: str) -> list[dict[str, str]]:

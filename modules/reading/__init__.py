@@ -7,6 +7,7 @@ guesses, never raises because of the text, and takes time in proportion to its l
     number, scores      a rating on a scale, of one candidate, of several
     verdict, verdicts   a label (sure, likely), of one candidate, of several
     vote, comparison    the best of several, the better of two
+    choices             those of several that are chosen, in order
     actions             an agent's next action
     match_move          a legal move that the reply names
     answer_text         what a thought that ends the search says
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 from .actions import actions, answer_text, clues, code, match_move, normal
 from .candidates import scores, verdicts
+from .choices import choices
 from .facts import Predicted, facts
 from .facts_numbers import Left, final_number, numbers_left
 from .facts_words import Vocabulary
@@ -40,6 +42,7 @@ __all__ = [
     "Vocabulary",
     "actions",
     "answer_text",
+    "choices",
     "clean",
     "clues",
     "code",
