@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-import dspy
 from dspy.utils.callback import ACTIVE_CALL_ID
 
 from ..search import Ended, Event, Search, SearchResult
@@ -39,14 +38,7 @@ from .events import (
 
 logger = logging.getLogger(__name__)
 
-HOOK = "on_search_event"
 CEILINGS = (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES)
-
-
-def listening(program: Any) -> list[Any]:
-    """The callbacks, of DSPy's settings and of the program, that have an `on_search_event`."""
-    found = [*(dspy.settings.get("callbacks") or ()), *(getattr(program, "callbacks", None) or ())]
-    return [callback for callback in found if callable(getattr(callback, HOOK, None))]
 
 
 class Listeners:
@@ -134,4 +126,4 @@ class Listeners:
             try:
                 callback.on_search_event(call_id=self._call_id, event=event)
             except Exception as error:
-                logger.warning("%s.%s raised %s: %s", type(callback).__name__, HOOK, type(error).__name__, error)
+                logger.warning("%s.on_search_event raised %s: %s", type(callback).__name__, type(error).__name__, error)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-import anyio
-import dspy
-from dspy.streaming.messages import StatusMessage, sync_send_to_stream
+from dspy.streaming.messages import StatusMessage
 
-from ..search import Event, Search, SearchResult
-from ..search.protocol import Ask, Outcome, Usage
-from .listeners import Listeners, listening
-from .logbook import Logbook
-from .own import is_coroutine
-from .prediction import SearchFailed, SearchPrediction
+from ..search import Search
 
 if TYPE_CHECKING:
-    from .session import Session
+    pass
 
 logger = logging.getLogger(__name__)
 
@@ -51,91 +40,6 @@ class SearchProgress(StatusMessage, str):
 
     def __repr__(self) -> str:
         return f"SearchProgress({self.message!r})"
-
-
-OnEvent = Callable[[Event], None]
-
-
-class Reporter:
-    """Tells of one search: to `on_event`, to DSPy's stream (at most ten times a second), to those of DSPy's callbacks
-    that want to hear of it, and to Python's logging. A context manager around all that may break the search off.
-    """
-
-    def __init__(self, on_event: OnEvent | None, program: Any) -> None:
-        """TypeError for what is no function, and for a coroutine function: nobody would await it."""
-        if on_event is not None and not callable(on_event):
-            raise TypeError(f"on_event={on_event!r}: must be a function of an Event")
-        if is_coroutine(on_event):
-            raise TypeError(f"on_event={on_event!r}: must be an ordinary function, not a coroutine function")
-        self._on_event, self._stream, self._sent = on_event, dspy.settings.send_stream, 0.0
-        self._program, self._logbook = type(program).__name__, Logbook(type(program).__name__)
-        callbacks = listening(program)
-        self._listeners = Listeners(callbacks) if callbacks else None
-        self._search: Search[Any, Any] | None = None  # while it goes on
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody wants each event."""
-        return self._on_event is not None or self._stream is not None or self._listeners is not None
-
-    def begins(self, session: Session) -> None:
-        search, controller = session.search, session.plan.controller
-        self._search = search
-        self._logbook.begins(controller, session.plan.limits)
-        if self._listeners is not None:
-            self._listeners.started(search, self._program, controller, session.inputs, session.task)
-
-    def __call__(self, event: Event) -> None:
-        """A reply was told."""
-        if self._on_event is not None:
-            self._on_event(event)
-        if self._listeners is not None:
-            self._listeners(event)
-        now = time.monotonic()
-        if self._stream is not None and (now - self._sent >= EVERY or event.search.done):
-            self._sent = now
-            self._send(self._stream, progress(event.search))
-
-    def replied(self, ask: Ask, outcome: Outcome, usage: Usage) -> None:
-        """A call ended, in whatever thread; its reply is not told yet. outcome: without keys."""
-        self._logbook.replied(ask, outcome, usage)
-
-    def ends(self, found: SearchPrediction) -> SearchPrediction:
-        """Gives `found` back."""
-        self._ends(found.search)
-        return found
-
-    def _ends(self, result: SearchResult[Any, Any], error: BaseException | None = None) -> None:
-        self._search = None
-        if error is None:
-            self._logbook.ends(result)
-        else:
-            self._logbook.breaks_off(error)
-        if self._listeners is not None:
-            self._listeners.ended(result, error)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, SearchFailed):  # as was asked for
-            self._ends(error.result)
-        elif error is not None and self._search is not None:
-            self._ends(self._search.result(), error)
-
-    def _send(self, stream: Any, message: SearchProgress) -> None:
-        """A message is dropped where its stream is full or not to be reached: it is only progress."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            try:
-                sync_send_to_stream(stream, message)
-            except RuntimeError as error:  # not a thread of the stream's loop
-                logger.debug("progress is not streamed from this thread: %s", error)
-                self._stream = None
-            return
-        with suppress(anyio.WouldBlock):  # waiting here would block the loop that reads the stream
-            stream.send_nowait(message)
 
 
 def progress(search: Search[Any, Any]) -> SearchProgress:

@@ -55,8 +55,8 @@ from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchPrediction
 from .pricing import refuse_unpriced, unpriced
-from .progress import OnEvent, Reporter
 from .recall import recall
+from .reporter import OnEvent, Reporter
 from .reward import Reward
 from .sampling import refuses_temperature
 from .start import GRACE, afirst_state, arest, first_state, rest
