@@ -35,6 +35,7 @@ class Growth:
         self._show = journal.codec.show
         self._rows = self._stated = self._mark = 0  # on disk: rows, those with a state, and the nodes' mark
         self._stepping: list[int] = []  # their steps were told, and not applied
+        self._live = False  # what the journal held was told again
 
     def resumed(self) -> None:
         """All that the journal held was told again. Its rows are this tree's, or are written anew."""
@@ -43,14 +44,20 @@ class Growth:
             known = sum(self._tree[id].state is not None for id in range(count))
             if known == stated:
                 self._rows, self._mark, self._stated = count, mark, stated
-        self.note(None)
+        self._stepping = [id for id in self._stepping if self._is_out(self._tree[id])]
+        self._live = True
+        self._write()
 
-    def note(self, request: Request | None) -> None:
+    def note(self, request: Request) -> None:
         """The reply to this was told: write the rows of the nodes that came with it, or that it led somewhere."""
-        if self._show is None:
-            return
         if type(request) is Step:
             self._stepping.append(request.node)
+        if self._live:
+            self._write()
+
+    def _write(self) -> None:
+        if self._show is None:
+            return
         changed = self._stepped() if self._stepping else []
         first, count = self._rows, len(self._tree)
         if count == first and not changed:
@@ -62,9 +69,12 @@ class Growth:
 
     def _stepped(self) -> list[Row]:
         nodes = [self._tree[id] for id in self._stepping]
-        there = [node for node in nodes if node.state is not None or node.status is not OPEN]
-        self._stepping = [node.id for node in nodes if node.state is None and node.status is OPEN]
-        return [[node.id, *self._row(node)] for node in there if node.id < self._rows]
+        self._stepping = [node.id for node in nodes if self._is_out(node)]
+        return [[node.id, *self._row(node)] for node in nodes if not self._is_out(node) and node.id < self._rows]
+
+    @staticmethod
+    def _is_out(node: Node[Any, Any]) -> bool:
+        return node.state is None and node.status is OPEN
 
     def _row(self, node: Node[Any, Any]) -> Row:
         from .saving import plain

@@ -52,7 +52,7 @@ class Pump(Generic[S, A, C]):
         self.search = search
         self._prepare, self._observe, self._recall = prepare, observe, recall
         self._marks = None if journal is None else Marks(search.tree)
-        self._growth: Growth | None = None  # once the journal was told again
+        self._growth = None if journal is None or self._marks is None else Growth(journal, search.tree, self._marks)
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
@@ -64,9 +64,8 @@ class Pump(Generic[S, A, C]):
             tell = self.tell
             self._waiting.extend((yield from replay(self._journal, self.search, self._asks, self._told_again, tell)))
             self._closing = self.search.status is not SearchStatus.RUNNING
-            assert self._marks is not None
-            self._growth = Growth(self._journal, self.search.tree, self._marks)
-            self._growth.resumed()
+            if self._growth is not None:
+                self._growth.resumed()
 
     def next(self, now: float, free: Callable[[Request], bool] = lambda request: True) -> tuple[Ask, Reply | C] | None:
         """The next call to start, or the reply of code that needs none. None: none may start yet.

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import pytest
 
-from engines import lm
+from engines import Engine, lm
 from journals import replies
 from kill_runs import PROGRAMS
 from puzzle24 import PUZZLE, call, drivers, engine, script
@@ -96,7 +96,7 @@ def test_broken_off_behind_any_line_the_rows_become_those_of_the_whole_run(name:
     make, inputs, reply = PROGRAMS[name]
 
     def run(path: Path) -> Any:
-        model = engine(lambda kind, inputs, n: reply(kind, inputs))
+        model = Engine(lambda kind, inputs, n: reply(kind, inputs))
         with dspy.context(lm=lm(model)):
             return make()(**inputs, config={"journal": path, "concurrency": 1})
 

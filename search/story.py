@@ -1,0 +1,183 @@
+"""What a journal tells of its search without the task, the program or a lock: for viewers, exports and statistics.
+
+A journal that is being written, that a crash has torn, or that was damaged is read as far as it goes, and says so.
+Nothing is changed on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from .chain import BrokenChain, opened
+from .codec import request_of
+from .journal import BEGINNING, FORMAT, JournalError
+from .lines import journal_line, json_object
+from .protocol import Rate, Request
+from .result import SearchResult
+
+Json = dict[str, Any]
+TORN = "its last line is torn: what a crash, or a run that still writes, leaves"
+UNENDED = (
+    "it has no end: the run was killed, was interrupted, or is still at work. "
+    "Values are those that its replies tell; what was pruned, and how often nodes were visited, is not known"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One reply. outcome: as `Codec` writes it; None: code gave it. usage: calls, tokens, dollars, seconds.
+
+    records: one dict an LM call, with its messages and outputs. born: nodes of the tree once it was told.
+    """
+
+    request: Request
+    attempt: int
+    outcome: list[Any] | None
+    usage: tuple[float, ...]
+    records: list[Json]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The nodes that it was about."""
+        return self.request.nodes if isinstance(self.request, Rate) else (self.request.node,)
+
+
+@dataclass(slots=True)
+class Story:
+    """A journal, read. header: which search it is. told: its replies, in order.
+
+    rows: of each node a saved result's row: id, parent, action, text, status, reason. born: of each node, how many
+    replies had been told when it came. settled: of each node that a step led somewhere, the same of that.
+    end: what became of the search; None: it has not ended. notes: what a reader has to know.
+    """
+
+    path: Path
+    header: Json
+    told: list[Told] = field(default_factory=list[Told])
+    rows: list[Json] = field(default_factory=list[Json])
+    born: list[int] = field(default_factory=list[int])
+    settled: dict[int, int] = field(default_factory=dict[int, int])
+    end: Json | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+    @classmethod
+    def read(cls, path: str | Path) -> Story:
+        """Raises JournalError for what is no journal of this version, OSError for what cannot be read."""
+        path = Path(path)
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        lines = content[:whole].split(b"\n")[:-1]
+        story = cls(path, _header(path, lines[0] if lines else content))
+        if whole < len(content):
+            story.notes.append(TORN)
+        try:
+            for line in _checked(lines):
+                story._take(line)
+        except (BrokenChain, LookupError, TypeError, ValueError, AttributeError) as error:
+            at = 2 + len(story.told)
+            story.notes.append(f"it is damaged, and read up to there, which is behind reply {at - 2} ({error})")
+            story.end = None
+        if story.end is None:
+            story.notes.append(UNENDED)
+        else:
+            _end_rows(story.rows, story.end)
+        return story
+
+    def result(self) -> SearchResult[Any, Any]:
+        """The search as a loaded result. Of one that has not ended: status failed, ended None, the root as its best."""
+        from .saving import restored
+
+        return restored(json.dumps(self.saved()))
+
+    def saved(self) -> Json:
+        """The same as `SearchResult.save` writes it, but for what only the task can explain."""
+        if self.end is None:
+            from .unended import pieced_together
+
+            return pieced_together(self)
+        return {**self.end, "explained": [], "nodes": self.rows}
+
+    # ---- line by line
+
+    def _take(self, line: bytes) -> None:
+        found, records = journal_line(line)
+        if "tree" in found:
+            self._grow(found["tree"])
+        elif "end" in found:
+            if not isinstance(found["end"]["nodes"], list):
+                raise ValueError("an end without nodes")
+            self.end = found["end"]
+        else:
+            self.end = None  # it went on
+            usage = tuple(map(_amount, found.get("usage", (0, 0, 0, 0))))
+            calls = list(records) if records is not None else list(found.get("calls", ()))
+            self.told.append(Told(request_of(found["ask"]), found["attempt"], found.get("reply"), usage, calls))
+
+    def _grow(self, tree: list[Any]) -> None:
+        count, _, _, new, *changed = tree
+        first = count - len(new)
+        if first not in (0, len(self.rows)):
+            raise ValueError(f"rows from node {first} on, behind {len(self.rows)}")
+        del self.rows[first:], self.born[first:]
+        if not first:
+            self.settled.clear()
+        for row in new:
+            self.rows.append(_row(len(self.rows), row))
+            self.born.append(len(self.told))
+        for id, *row in changed[0] if changed else ():
+            self.rows[id] = _row(id, row)
+            self.settled[id] = len(self.told)
+
+
+def _header(path: Path, line: bytes) -> Json:
+    if not line.startswith(BEGINNING):
+        raise JournalError(f"journal {path}, line 1: not the header of one, so this is no journal")
+    try:
+        found = json_object(line)
+    except ValueError as error:
+        raise JournalError(f"journal {path}, line 1: {error}, so this is no journal") from error
+    if found.get("format") != FORMAT:
+        raise JournalError(
+            f"journal {path} is of format {found.get('format')!r}, and this version reads {FORMAT!r}: "
+            "read it with the version that wrote it"
+        )
+    return found
+
+
+def _checked(lines: list[bytes]) -> Iterator[bytes]:
+    """The lines behind the header. BrokenChain at the first that is not the one written there."""
+    check = 0
+    for number, line in enumerate(lines):
+        body, check = opened(line, check)
+        if number:
+            yield body
+
+
+def _row(id: int, row: list[Any]) -> Json:
+    parent, action, text, status, reason = [*row, None, None, None, None][:5]
+    if not (isinstance(parent, int) and 0 <= parent < id if id else parent is None):
+        raise ValueError(f"node {id} has the parent {parent!r}")
+    found = {"id": id, "parent": parent, "status": status}
+    told = {"action": action, "text": text, "state": text, "reason": reason}
+    return found | {name: value for name, value in told.items() if value is not None or (name == "action" and id)}
+
+
+def _end_rows(rows: list[Json], end: Json) -> None:
+    """Give the rows the numbers of the end. It knows of all nodes; of one without a row, it knows no words."""
+    numbers = cast("list[Json]", end.pop("nodes"))
+    rows.extend({"id": id, "parent": 0 if id else None, "action": ""} for id in range(len(rows), len(numbers)))
+    del rows[len(numbers) :]
+    for row, known in zip(rows, numbers, strict=False):
+        row.pop("reason", None)
+        row.update(known)
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is no amount")
+    return value
