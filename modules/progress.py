@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from dspy.streaming.messages import StatusMessage
 
 from ..search import Search
-
-if TYPE_CHECKING:
-    pass
-
-logger = logging.getLogger(__name__)
-
-EVERY = 0.1  # seconds between two messages to a stream
 
 
 class SearchProgress(StatusMessage, str):
