@@ -13,8 +13,8 @@ import dspy
 
 from engines import Engine, lm
 from puzzle24 import PUZZLE, script
-from test_rap import GOAL, START
-from test_rap import world as blocks
+from stacking import GOAL, START
+from stacking import world as blocks
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts, repeatable
 from thoughtree.search import ABMCTS
 from thoughtree.search.environment import Observed
@@ -33,6 +33,13 @@ def pick(n: int, *key: str) -> int:
 def puzzles(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
     if "next_thoughts" in kind:
         return script("propose", inputs, n)
+    return script("rate", inputs, n)
+
+
+def choices(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
+    """Two of the listed moves, one of which may not be in the list."""
+    if "chosen_steps" in kind:
+        return {"chosen_steps": f"{pick(40, inputs['search_state']) + 1}, {pick(7, inputs['search_path']) + 1}"}
     return script("rate", inputs, n)
 
 
@@ -120,6 +127,9 @@ QUESTION = {"question": "q"}
 WORLDS = {
     "thoughts": World(lambda c, **k: TreeOfThoughts(task=Game24(), controller=c, **k), puzzles, {"numbers": PUZZLE}),
     "text": World(lambda c, **k: TreeOfThoughts("question -> answer", controller=c, **k), words, QUESTION),
+    "choices": World(
+        lambda c, **k: TreeOfThoughts(task=Game24(), propose="choose", controller=c, **k), choices, {"numbers": PUZZLE}
+    ),
     "environment": World(lambda c, **k: LATS(env=Letters(), controller=c, **k), acts(*"abcd"), QUESTION),
     "tools": World(lambda c, **k: LATS("question -> answer", tools=[look_up], controller=c, **k), library, QUESTION),
     "reward": World(

@@ -26,8 +26,8 @@ from typing import Any
 import dspy
 
 from kill_engine import AsyncForwarding, Forwarding, digest, serve
-from test_rap import GOAL, START
-from test_rap import world as blocks
+from stacking import GOAL, START
+from stacking import world as blocks
 from thoughtree import ABMCTS, DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.optimize import Evaluate
 from thoughtree.search.environment import Observed

@@ -8,12 +8,12 @@ from typing import Any
 import dspy
 import pytest
 
+from coding import Runner, actor
 from engines import Engine, lm
 from optimized24 import Model, examples, score
 from optimized24 import program as solver
 from puzzle24 import PUZZLE, engine, script
-from test_lats import Runner, actor
-from test_rap import GOAL, START, world
+from stacking import GOAL, START, world
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, Blocksworld, Game24, TreeOfThoughts, load
 from thoughtree.optimize.bootstrap_search import BootstrapSearch
 from thoughtree.optimize.demo_selection import selected

@@ -7,9 +7,9 @@ from typing import Any
 import dspy
 import pytest
 
+from coding import Runner, actor
 from engines import Engine, lm
-from test_lats import Runner, actor
-from test_rap import GOAL, PLAN, START, world
+from stacking import GOAL, PLAN, START, world
 from thoughtree import LATS, MCTS, RAP, Beam, Blocksworld, Game24, TreeOfThoughts, solved
 from thoughtree.optimize import BootstrapSearch, gepa_metric
 

@@ -8,9 +8,9 @@ from typing import Any
 import dspy
 import pytest
 
+from coding import Runner, actor
 from engines import Engine, lm
 from puzzle24 import PUZZLE, engine, script
-from test_lats import Runner, actor
 from thoughtree import DFS, LATS, MCTS, Game24, TreeOfThoughts
 from thoughtree.modules.trace import credit_of
 from thoughtree.optimize.gepa import gepa_metric

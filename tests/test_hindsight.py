@@ -9,7 +9,7 @@ import pytest
 
 from engines import Engine, lm
 from puzzle24 import PUZZLE, call, engine
-from test_rap import GOAL, START, world
+from stacking import GOAL, START, world
 from thoughtree import DFS, RAP, Beam, Blocksworld, Game24, Illegal, Task, TreeOfThoughts
 from thoughtree.optimize.hindsight import Label, Why, labels
 from thoughtree.search import Budget

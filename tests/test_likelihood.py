@@ -14,7 +14,7 @@ import dspy.lm15 as lm15
 import pytest
 
 from engines import Engine, lm, response
-from test_rap import GOAL, START, world
+from stacking import GOAL, START, world
 from thoughtree import MCTS, RAP, Blocksworld
 from thoughtree.modules.likelihood import chance, gives_probabilities
 from thoughtree.modules.recording import RecordLM, ReplayLM

@@ -13,11 +13,11 @@ from pathlib import Path
 import dspy
 import pytest
 
+from coding import Runner, actor
 from engines import Engine
 from journals import replies
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
-from test_lats import Runner, actor
-from test_rap import GOAL, START, world
+from stacking import GOAL, START, world
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.modules.header import settled
 from thoughtree.search import Journal, JournalError
@@ -63,6 +63,13 @@ CASES = {
     "moves": (
         lambda **k: solver(propose="moves", controller=Beam(width=2, branching=4), **k),
         script,
+        {"numbers": PUZZLE},
+    ),
+    "choose": (
+        lambda **k: solver(propose="choose", controller=Beam(width=2, branching=4), **k),
+        lambda kind, inputs, n: (
+            {"chosen_steps": "4, 2, 1, 99"} if "chosen_steps" in kind else script("rate", inputs, n)
+        ),
         {"numbers": PUZZLE},
     ),
     "reward": (
@@ -207,8 +214,8 @@ sys.path.insert(0, sys.argv[1])
 import dspy
 from thoughtree import DFS, LATS, RAP, Beam, Blocksworld, Game24, TreeOfThoughts
 from thoughtree.modules.header import header, settled
-from test_lats import Runner
-from test_rap import GOAL, START
+from coding import Runner
+from stacking import GOAL, START
 from test_program_journal import Marked, Tagged
 from engines import Engine, lm
 

@@ -20,6 +20,7 @@ def programs():
     for mode in MODES:
         yield TreeOfThoughts(USER, rate=mode)
         yield TreeOfThoughts(task=Game24(), rate=mode, answer="lm", first="answer")
+    yield TreeOfThoughts(task=Game24(), propose="choose", answer="lm")
     yield TreeOfThoughts(USER, scale="anchored")
     yield TreeOfThoughts(USER, scale="unit", propose="samples")
 

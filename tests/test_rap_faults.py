@@ -11,7 +11,8 @@ import dspy
 import pytest
 
 from engines import Engine, lm, response
-from test_rap import GOAL, PLAN, START, TASK, each, solve, state_of, told, world
+from stacking import GOAL, PLAN, START, TASK, state_of, world
+from test_rap import each, solve, told
 from thoughtree import MCTS, RAP, Beam, BestFirst, Blocksworld, Illegal, Task
 from thoughtree.search import DFS, NodeStatus, SearchStatus
 from thoughtree.search.budget import Ended

@@ -9,10 +9,10 @@ from typing import Any
 import dspy
 import pytest
 
+from coding import Runner, actor
 from engines import Engine, lm
 from puzzle24 import PUZZLE, call, engine, script
-from test_lats import Runner, actor
-from test_rap import GOAL, PLAN, START, world
+from stacking import GOAL, PLAN, START, world
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, Blocksworld, Budget, Game24, TreeOfThoughts
 from thoughtree.optimize import Evaluate, role_examples, role_metric, solved
 from thoughtree.optimize.role_sets import balance

@@ -10,10 +10,10 @@ import dspy
 import pytest
 from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 
+from coding import Runner, actor
 from engines import Engine, lm
 from hostile import PROGRAMS, search
 from puzzle24 import PATH, PUZZLE, call, engine, script
-from test_lats import Runner, actor
 from thoughtree import DFS, LATS, MCTS, Beam, Game24, SearchFailed, TreeOfThoughts
 from thoughtree.events import (
     BudgetReached,
