@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import gzip
-import importlib
-import importlib.util
 import json
-import os
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarked import DATA, benchmark, recorded_data
 from thoughtree.search import Beam, BestFirst, Illegal
 from thoughtree.tasks import Game24, Game24State, Move, stepping
 
-ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("THOUGHTREE_SHARED") or ROOT.parent / "shared") / "data"
-recorded_data = pytest.mark.skipif(
-    not (DATA / "sets").is_dir(), reason=f"the recorded data is not there ({DATA}); set THOUGHTREE_SHARED"
-)
-
-
-def _benchmarks(name: str) -> Any:
-    """A module of the benchmarks, which are not installed; the root folder stays out of sys.path."""
-    if "benchmarks" not in sys.modules:
-        folder = ROOT / "benchmarks"
-        spec = importlib.util.spec_from_file_location(
-            "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["benchmarks"])
-    return importlib.import_module(f"benchmarks.{name}")
-
-
-checker, controls, core, data = map(_benchmarks, ("checker", "controls", "core", "data"))
-endless, game24, gpt4like, lies = map(_benchmarks, ("endless", "game24", "gpt4like", "lies"))
-recorded, replay, report, schedule = map(_benchmarks, ("recorded", "replay", "report", "schedule"))
-stub, stub_policy = map(_benchmarks, ("stub", "stub_policy"))
+checker, controls, core, data = map(benchmark, ("checker", "controls", "core", "data"))
+endless, game24, gpt4like, lies = map(benchmark, ("endless", "game24", "gpt4like", "lies"))
+recorded, replay, report, schedule = map(benchmark, ("recorded", "replay", "report", "schedule"))
+stub, stub_policy = map(benchmark, ("stub", "stub_policy"))
 
 EASY = data.Puzzle((1, 1, 1, 8), "dev")  # 7 states after one move, 32 after two
 
@@ -231,7 +207,7 @@ def test_replay_compares_beams_in_order_and_asks_each_value_once() -> None:
 
 @recorded_data
 def test_best_first_over_recorded_replies() -> None:
-    checked = _benchmarks("checked")
+    checked = benchmark("checked")
     got = checked.checked(DATA, BestFirst(branching=None, keep=None, prune_below=0.0, expansions=16), Game24())
     assert got.outcomes.solved >= 52
     assert got.requests <= 1445
@@ -265,12 +241,12 @@ def test_the_timed_searches_have_the_nodes_that_are_divided_by() -> None:
 
 
 def test_the_resumed_beams_have_the_replies_that_are_said(tmp_path: Path) -> None:
-    journal, path = _benchmarks("journal"), tmp_path / "journal"
+    journal, path = benchmark("journal"), tmp_path / "journal"
     for replies, (width, depth) in journal.SIZES.items():
         assert replies == (1 + 5) * sum(min(width, 5**level) for level in range(depth))
     journal.whole(path, 1_014)
     content = path.read_bytes()
-    assert len(content.splitlines()) == 1 + 1_014
+    assert len(written(content)) == 1_014
     journal.whole(path, 1_014)
     assert path.read_bytes() == content  # each reply was there
 
@@ -305,7 +281,7 @@ def test_lines_reads_compressed_files_and_leaves_headers_out(tmp_path: Path) -> 
 def test_a_benchmark_without_its_data_says_what_to_give(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    main = _benchmarks("__main__").main
+    main = benchmark("__main__").main
     monkeypatch.delenv("THOUGHTREE_SHARED", raising=False)
     assert main(["stub"]) == 2
     assert "give --data DIR, or set THOUGHTREE_SHARED" in capsys.readouterr().err
@@ -314,8 +290,8 @@ def test_a_benchmark_without_its_data_says_what_to_give(
 
 
 def test_json_is_one_object(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(_benchmarks("driver"), "REPEATS", 1)
-    _benchmarks("__main__").main(["driver", "--json"])
+    monkeypatch.setattr(benchmark("driver"), "REPEATS", 1)
+    benchmark("__main__").main(["driver", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["benchmark"] == "driver"
     assert {row["figure"] for row in found["rows"]} >= {"threads, 8 in flight, 5x5x3", "plain loop, 5x5x20"}

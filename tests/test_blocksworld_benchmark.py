@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarked import DATA, benchmark, recorded_data
 from thoughtree.tasks import BlockMove, Blocksworld, BlocksworldState, Crosswords
 
-ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("THOUGHTREE_SHARED") or ROOT.parent / "shared") / "data"
-recorded_data = pytest.mark.skipif(
-    not (DATA / "sets").is_dir(), reason=f"the recorded data is not there ({DATA}); set THOUGHTREE_SHARED"
-)
-
-
-def _benchmarks(name: str) -> Any:
-    """A module of the benchmarks, which are not installed; the root folder stays out of sys.path."""
-    if "benchmarks" not in sys.modules:
-        folder = ROOT / "benchmarks"
-        spec = importlib.util.spec_from_file_location(
-            "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["benchmarks"])
-    return importlib.import_module(f"benchmarks.{name}")
-
-
-blocksworld, checker, crosswords = map(_benchmarks, ("blocksworld", "blocksworld_checker", "crosswords"))
-noisy_planning, noisy_world, rap = map(_benchmarks, ("noisy_planning", "noisy_world", "rap_blocksworld"))
+blocksworld, checker, crosswords = map(benchmark, ("blocksworld", "blocksworld_checker", "crosswords"))
+noisy_planning, noisy_world, rap = map(benchmark, ("noisy_planning", "noisy_world", "rap_blocksworld"))
 
 # -- the independent checker
 

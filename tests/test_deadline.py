@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from benchmarked import benchmark
 from faultworlds import watched
-from test_benchmarks import _benchmarks
 from thoughtree import SearchStatus
 
-deadline, hanging = map(_benchmarks, ("deadline", "hanging"))
+deadline, hanging = map(benchmark, ("deadline", "hanging"))
 SECONDS = 1.5
 # What hangs in the others is the first step, before anything is found.
 FOUND = {"LM call", "retry-after of 60 s", "closing call", "proposing function", "rating function"}

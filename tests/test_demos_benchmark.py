@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import dspy
 
+from benchmarked import benchmark
 from thoughtree import Beam, Game24, Illegal, TreeOfThoughts
 from thoughtree.tasks import Game24State
 
-ROOT = Path(__file__).parents[1]
-
-
-def _benchmarks(name: str) -> Any:
-    """A module of the benchmarks, which are not installed; the root folder stays out of sys.path."""
-    if "benchmarks" not in sys.modules:
-        folder = ROOT / "benchmarks"
-        spec = importlib.util.spec_from_file_location(
-            "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["benchmarks"])
-    return importlib.import_module(f"benchmarks.{name}")
-
-
-copying, demos, data, stub_policy = map(_benchmarks, ("copying", "demos", "data", "stub_policy"))
+copying, demos, data, stub_policy = map(benchmark, ("copying", "demos", "data", "stub_policy"))
 
 
 def state(*numbers: int) -> Game24State:

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarked import benchmark
 from sandboxes import needs_linux
 from thoughtree.tasks.sandbox import Check, Checked
 
-ROOT = Path(__file__).parents[1]
 YES, NO = Checked(True), Checked(False, "no")
 
 
-def _humaneval() -> Any:
-    """The benchmarks are not installed; the root folder stays out of sys.path."""
-    if "benchmarks" not in sys.modules:
-        folder = ROOT / "benchmarks"
-        spec = importlib.util.spec_from_file_location(
-            "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["benchmarks"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["benchmarks"])
-    return importlib.import_module("benchmarks.humaneval")
-
-
-humaneval = _humaneval()
+humaneval = benchmark("humaneval")
 PROBLEM = humaneval.Problem("id", "f", "", (Check("a"),), (Check("b"), Check("c")), "hidden", ("p", "q"))
 
 
