@@ -37,10 +37,13 @@ def puzzles(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
 
 
 def choices(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
-    """Two of the listed moves, one of which may not be in the list."""
+    """Two of the listed moves, and nothing is hopeless."""
+    path = inputs.get("search_path", "")
     if "chosen_steps" in kind:
-        return {"chosen_steps": f"{pick(40, inputs['search_state']) + 1}, {pick(7, inputs['search_path']) + 1}"}
-    return script("rate", inputs, n)
+        many = inputs["allowed_steps"].count("\n") + 1
+        first = pick(many, path)
+        return {"chosen_steps": f"{first + 1}, {(first + 1 + pick(many - 1, path)) % many + 1}"}
+    return {"rating_reasoning": "r", "thought_rating": ["sure", "maybe"][pick(2, path)]}
 
 
 def words(kind: Any, inputs: dict[str, str], n: int) -> dict[str, Any]:
