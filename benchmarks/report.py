@@ -6,6 +6,8 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 from rich.console import Console
@@ -75,6 +77,8 @@ class Report:
                 for row in self.rows
             ],
             "notes": list(self.notes),
+            "date": datetime.now(UTC).date().isoformat(),
+            "versions": {name: version(name) for name in ("thoughtree", "dspy")},
             "machine": machine(),
         }
 

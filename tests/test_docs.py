@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +84,45 @@ def test_its_links_lead_somewhere(page: str):
     assert [target for target in targets if not ((DOCS / page).parent / target).exists()] == []
 
 
-def test_the_command_lines_page_is_what_its_options_make_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(DOCS / "_generate"))
-    command_line = importlib.import_module("command_line")
-    assert text_of("command-line.md") == command_line.page(), "run `python docs/_generate/command_line.py`"
+# ---- what is generated
 
 
-def test_a_docstring_that_explains_its_knobs_becomes_a_list(monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """A module of docs/_generate, by its name."""
     monkeypatch.syspath_prepend(str(DOCS / "_generate"))
-    knobs = importlib.import_module("knobs")
+    return importlib.import_module
+
+
+@pytest.mark.parametrize(("page", "name"), [("command-line.md", "command_line"), ("benchmarks.md", "benchmarks_page")])
+def test_a_generated_page_is_up_to_date(page: str, name: str, generator: Callable[[str], Any]):
+    assert text_of(page) == generator(name).page(), f"run `python docs/_generate/{name}.py`"
+
+
+def test_a_benchmark_is_shown_with_its_day_its_machine_and_what_it_missed(generator: Callable[[str], Any]):
+    machine = {"python": "3.11.7", "system": "Linux x86_64", "cores": 2}
+    row = {"figure": "a ratio", "measured": 1.2345, "unit": "times", "at": None, "reach": "at most 1.15", "met": False}
+    free = {"figure": "a | b", "measured": 12345, "unit": "calls", "at": None, "reach": None, "met": None}
+    result = {"benchmark": "core", "about": "time per node", "rows": [row, free], "notes": ["Least of 5."]}
+    result |= {"date": "2026-11-30", "versions": {"dspy": "3.4.1"}, "machine": machine}
+    assert generator("benchmarks_page").section(result).splitlines() == [
+        "## core",
+        "",
+        "Time per node.",
+        "",
+        "`python -m benchmarks core`, 2026-11-30, Python 3.11.7, Linux x86_64, 2 cores, dspy 3.4.1.",
+        "",
+        "| figure | measured | has to reach | met |",
+        "| --- | --- | --- | --- |",
+        "| a ratio | 1.2345 times | at most 1.15 | **no** |",
+        "| a \\| b | 12,345 calls |  |  |",
+        "",
+        "Least of 5.",
+    ]
+
+
+def test_a_docstring_that_explains_its_knobs_becomes_a_list(generator: Callable[[str], Any]):
+    knobs = generator("knobs")
     text = "What it is: short.\n\nwidth: states kept. depth, limit: levels\n    in all.\nNote: no knob."
     assert knobs.listed(text, ["self", "width", "depth", "limit"]) == (
         "What it is: short.\n\n- `width`: states kept.\n- `depth`, `limit`: levels\n  in all.\n  Note: no knob."
