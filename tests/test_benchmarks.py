@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarked import DATA, benchmark, recorded_data
+from journals import replies as written
 from thoughtree.search import Beam, BestFirst, Illegal
 from thoughtree.tasks import Game24, Game24State, Move, stepping
 
