@@ -8,10 +8,12 @@ import time
 from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias
 
 from .grow import describe
+from .hooks import GivenUp
 from .journal import Journal
 from .protocol import ONE_CALL, Ask, Failed, Reply
 from .pump import Pump
@@ -123,6 +125,10 @@ class Turns(Generic[S, A]):
     # ---- in a worker
 
     def _work(self) -> None:
+        with suppress(GivenUp):  # of the code that writes a state: nobody waits for it
+            self._answer_all()
+
+    def _answer_all(self) -> None:
         while (job := self._jobs.get()) is not None:
             while job is not None:
                 ask, context, call = job
