@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dspy
@@ -14,6 +15,7 @@ import dspy
 from thoughtree.search import Budget
 
 from .hanging import HANGING, Hanging
+from .hanging_hooks import HOOKS, HangingHook
 from .report import Report, Row, at_most
 
 DEADLINE = 2.0  # seconds
@@ -47,12 +49,37 @@ def timed(case: Hanging, driver: str, seconds: float) -> tuple[float, Any]:
         return time.monotonic() - started, found.search
 
 
+def hook(case: HangingHook, driver: str, seconds: float, folder: Path) -> tuple[float, Any]:
+    """The same where a hook of the task hangs. RuntimeError if it was not reached."""
+    config: dict[str, Any] = {}
+    if case.journal or case.resumed:
+        config["journal"] = folder / f"{driver}-{case.kind.__name__}-{case.hook}.jsonl"
+    if case.resumed:
+        with HangingHook(case.kind, "none", case.program).opened() as (program, lm, _), dspy.context(lm=lm):
+            program(**case.inputs, config=config)
+    traced: dict[str, Any] = {"trace": []} if case.traced else {}
+    with case.opened() as (program, lm, _), dspy.context(lm=lm, **traced):
+        config["budget"] = Budget(seconds=seconds)
+        started = time.monotonic()
+        if driver == "asyncio":
+            found = asyncio.run(program.acall(**case.inputs, config=config))
+        else:
+            found = program(**case.inputs, config=config)
+        taken = time.monotonic() - started
+        if found.search.hung != (case.hook,) or taken < seconds:
+            raise RuntimeError(f"nothing hung: {found.search.summary()}")
+        return taken, found.search
+
+
 def measure(data: Path | None = None) -> Report:
     return Report(
         "deadline",
         f"wall time of a search with {DEADLINE:g} seconds, in which something hangs",
-        list(rows()),
-        ["All run at once. Unfinished: calls that were left behind, in daemon threads or cancelled tasks."],
+        [*rows(), *hook_rows()],
+        [
+            "All run at once, hooks after the others. Unfinished: calls that were left behind, in daemon threads or "
+            "cancelled tasks."
+        ],
     )
 
 
@@ -62,3 +89,11 @@ def rows() -> Iterator[Row]:
         results = pool.map(lambda case: run(HANGING[case[0]], case[1], DEADLINE), cases)
         for (name, driver), (seconds, found) in zip(cases, results, strict=True):
             yield at_most(f"{name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")
+
+
+def hook_rows() -> Iterator[Row]:
+    cases = [(name, driver) for name in HOOKS for driver in DRIVERS]
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(len(cases)) as pool:
+        results = pool.map(lambda case: hook(HOOKS[case[0]], case[1], DEADLINE, Path(folder)), cases)
+        for (name, driver), (seconds, found) in zip(cases, results, strict=True):
+            yield at_most(f"hook {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")

@@ -69,8 +69,8 @@ def warnings(result: Result) -> Iterator[str]:
         yield f"the closing call gave no answer: {_unclosed(result)}; the fields hold what the best candidate says"
     if result.hung:
         yield (
-            f"{', '.join(result.hung)}: still running as the time was up, and left behind; the search could not go on "
-            "meanwhile, and the result is what it had until then"
+            f"{', '.join(result.hung)}: still running as the time was up, and left behind; the result is what the "
+            "search had found without what that was to say"
         )
     if result.clamped:
         yield f"{result.clamped} rating(s) were off the scale and clamped to it"
