@@ -36,6 +36,7 @@ def unpriced(plan: Plan, model: str) -> Failed:
 
 
 def unheld(plan: Plan, what: str, model: str) -> str:
+    """Why a plan's cost ceiling cannot be held, and the mend. what: whose price is unknown; model: its name."""
     return (
         f"Budget(cost={plan.limits.cost}): the price of {what} is unknown, so the ceiling could not be held; "
         f"give prices={{{model!r}: (dollars per million tokens in, out)}}, or a ceiling in calls or tokens"
@@ -43,13 +44,10 @@ def unheld(plan: Plan, what: str, model: str) -> str:
 
 
 def priceable(lm: Any, prices: Any) -> bool:
+    """Whether what this LM's calls cost is known: by `prices`, by itself, or by DSPy's list of models."""
     if lm.model in prices or getattr(lm, "knows_costs", False):  # such as one that replays what calls did cost
         return True
     if not isinstance(getattr(lm, "engine", None), str):
         return False  # a custom engine has no provider whose prices are known
     provider, _, name = lm.model.partition("/")
-    try:
-        info = model_info(provider, name)
-    except Exception:
-        return False
-    return bool(info) and "input_cost_per_token" in info
+    return "input_cost_per_token" in model_info(provider, name)  # of a model that is not listed it knows nothing

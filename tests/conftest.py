@@ -9,6 +9,7 @@ from pathlib import Path
 # Before DSPy is loaded: nothing is read from the user's own cache, or written there; nor by processes that tests start.
 _folder = tempfile.TemporaryDirectory(prefix="thoughtree-tests-")
 os.environ["DSPY_CACHEDIR"] = _folder.name
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # nor is a list of prices fetched over the network
 
 import dspy  # noqa: E402
 import pytest  # noqa: E402

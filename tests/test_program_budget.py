@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import dspy
 import pytest
@@ -16,6 +17,7 @@ from faultworlds import watched
 from patience import in_time
 from puzzle24 import KINDS, PATH, PUZZLE, call, drivers, engine, script
 from thoughtree import DFS, LATS, RAP, Beam, BestFirst, Blocksworld, Budget, Game24, SearchStatus, TreeOfThoughts
+from thoughtree.modules.pricing import priceable
 
 
 def busy(rng):
@@ -164,6 +166,16 @@ def test_dollars_are_held_with_given_prices(driver):
 def test_a_price_that_is_none_is_refused(pair):
     with pytest.raises(ValueError, match=r"prices=\{'stub/model': .*must be two finite numbers of at least 0"):
         TreeOfThoughts(task=Game24(), prices={"stub/model": pair})
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("openai/gpt-4o-mini", True), ("openai/of-next-year", False), ("nobody/gpt-4o-mini", False), ("gpt", False)],
+)
+def test_a_dollar_ceiling_needs_a_model_whose_price_dspy_lists(name, known):
+    assert priceable(SimpleNamespace(model=name, engine="native"), {}) is known
+    assert priceable(SimpleNamespace(model=name, engine="native"), {name: (0.1, 0.2)})
+    assert not priceable(SimpleNamespace(model=name, engine=object()), {})
 
 
 @drivers
