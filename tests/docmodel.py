@@ -11,7 +11,8 @@ from thoughtree.offline import WORTH, StandIn
 from thoughtree.offline_blocks import BLOCKS
 from thoughtree.rules import AsyncRules, Rules
 
-SLOW = {"tuning.md"}  # pages that take seconds
+SLOW = {"tuning.md", "local-model.md"}  # pages that take seconds
+NEEDS = {"local-model.md": "xllamacpp"}  # pages of an extra, and a module of it
 PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
 
 

@@ -6,7 +6,7 @@ No model is called: where a page names one, `docmodel` answers in its place.
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ import dspy
 import pytest
 from dspy.clients import Cache
 
-from docmodel import SLOW, doc_lm, files
+from docmodel import NEEDS, SLOW, doc_lm, files
 from pages import ROOT, THEIRS, agree, blocks, commands, printed, run
 
 DOCS = ROOT / "docs"
@@ -28,8 +28,11 @@ def text_of(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-def slow(pages: list[str]) -> list[Any]:
-    return [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in pages]
+def marked(page: str) -> Any:
+    marks = [pytest.mark.slow] if page in SLOW else []
+    if page in NEEDS and importlib.util.find_spec(NEEDS[page]) is None:
+        marks.append(pytest.mark.skip(reason=f"needs {NEEDS[page]}"))
+    return pytest.param(page, marks=marks)
 
 
 WITH_CODE = [page for page in PAGES if any(THEIRS not in b.marks for b in blocks(text_of(page), "python"))]
@@ -50,7 +53,7 @@ def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     dspy.configure(lm=before)
 
 
-@pytest.mark.parametrize("page", slow(WITH_CODE))
+@pytest.mark.parametrize("page", [marked(page) for page in WITH_CODE])
 def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page: str):
     names: dict[str, Any] = {}
     for block in blocks(text_of(page), "python"):
@@ -60,7 +63,7 @@ def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page: str):
                 pytest.fail(f"{page}:{block.line} printed\n" + "\n".join(lines), pytrace=False)
 
 
-@pytest.mark.parametrize("page", slow(WITH_COMMANDS))
+@pytest.mark.parametrize("page", [marked(page) for page in WITH_COMMANDS])
 def test_the_commands_of_a_page_answer_as_shown(page: str):
     for block in blocks(text_of(page), "console"):
         for command in commands(block):
