@@ -214,9 +214,20 @@ def test_a_second_ctrl_c_quits_where_the_first_cannot_end_it(terminal, tmp_path)
     assert b"Traceback" not in screen.seen
 
 
-def test_repaints_are_at_most_ten_a_second(terminal):
+def test_the_tree_is_seen_as_it_grows(terminal):
+    screen = terminal("?", "--program", "slow_program:program", "--tree")
+    screen.wait_for(rb"#1 \x1b\[0mfirst.*0.25")
+    screen.wait_for(rb"#2 \x1b\[0m\S*second.*0.75")
+    screen.interrupt()
+    code, out = screen.end()
+    assert code == 130
+    assert "#2 second" in out
+
+
+@pytest.mark.parametrize("what", [[], ["--tree"]])
+def test_repaints_are_at_most_ten_a_second(terminal, what):
     """However many replies there are. What is shown never goes back."""
-    screen = terminal("1 2 3 4 5 6", "--target", "9999", "--width", "20", "--branching", "20")
+    screen = terminal("1 2 3 4 5 6", "--target", "9999", "--width", "20", "--branching", "20", *what)
     began = time.monotonic()
     code, _ = screen.end()
     seconds = time.monotonic() - began

@@ -21,7 +21,7 @@ from .declaring import command
 from .exits import Exit, exit_of, listed
 from .guarded import guarded
 from .interrupt import interruptible
-from .live import LiveLine
+from .live import LiveLine, LiveTree
 from .mistake import Mistake
 from .model import model_of
 from .modules import SearchPrediction
@@ -122,7 +122,7 @@ def _solve(options: Options) -> Exit:
 
 def _show(result: SearchResult[Any, Any], options: Options) -> None:
     if options.tree:
-        show(tree_view(result))
+        show(tree_view(result, one_line_each=sys.stdout.isatty()))
     if options.quiet:
         write(answer_text(result))
     elif exit_of(result) is not Exit.MODEL:
@@ -135,7 +135,9 @@ def _searched(options: Options, program: Program, inputs: dict[str, Any], lm: An
     if options.fsync and options.journal is None:
         raise Mistake("--fsync: there is no journal to force to the disk; give --journal as well")
     stop = Stop()
-    live = LiveLine(sys.stderr, stop) if sys.stderr.isatty() and not options.quiet else None
+    live: LiveLine | None = None
+    if sys.stderr.isatty() and not options.quiet:
+        live = LiveTree(program.task, sys.stderr, stop) if options.tree else LiveLine(sys.stderr, stop)
     given = {"stop": stop, "on_event": live, "journal": options.journal, "fsync": options.fsync}
 
     def run() -> SearchPrediction:

@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
-from rich.live import Live
-from rich.text import Text
-
-from .output import console
+from .live import Painted
 from .search import Budget
 
 REPAINTS = 1  # a second: each reads the study
 
 
-class LiveStudy:
+class LiveStudy(Painted):
     """A context manager. storage, name: of the study, which somebody else makes and works at."""
 
     def __init__(self, stream: TextIO, storage: str | Path, name: str) -> None:
-        self.storage, self.name, self.started = storage, name, time.monotonic()
+        self.storage, self.name = storage, name
         self._study: Any = None
-        self._live = Live(
-            console=console(stream),
-            refresh_per_second=REPAINTS,
-            transient=True,
-            redirect_stdout=False,
-            get_renderable=self.line,
-        )
+        super().__init__(stream, REPAINTS)
 
-    def __enter__(self) -> LiveStudy:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
-
-    def line(self) -> Text:
+    def told(self) -> str:
         try:
             told = self._told()
         except Exception:  # not made yet, or out of reach: whoever works at it says what is wrong
             told = "the study begins"
-        seconds = time.monotonic() - self.started
-        return Text.assemble(
-            f"{told}  {seconds:.0f} s", ("  (Ctrl-C stops)", "dim"), no_wrap=True, overflow="ellipsis", end=""
-        )
+        return f"{told}  {self.seconds:.0f} s"
 
     def _told(self) -> str:
         import optuna
