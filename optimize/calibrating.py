@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -14,9 +15,11 @@ from .calibration_auc import auc_of
 from .calibration_fit import LEAST, LOST, fit_worth
 from .calibration_readings import Reading, on_scale, readings_of
 from .gathering import Gatherer
+from .kept_gathering import Kept
 from .metrics import solved
 from .scoring import Scorer
 from .seen import Seen
+from .shared_run import SharedRun
 
 
 def calibrate_rater(
@@ -33,6 +36,7 @@ def calibrate_rater(
     num_threads: int | None = None,
     max_errors: int | None = None,
     display_progress: bool = False,
+    resume: str | Path | SharedRun | None = None,
 ) -> Calibration:
     """Run `program` on the examples, and measure what its rater said of each node against what became of the node.
 
@@ -50,10 +54,15 @@ def calibrate_rater(
     that is asked about at most `most` of the same ratings (None: the program's own cheap rater, if that is an LM).
     least: labelled nodes of a depth before it gets a curve of its own. lost: the share of all nodes that can be solved
     that the prune threshold may cost. proposals_are_all: see `hindsight.labels`. num_threads, max_errors: None for
-    DSPy's settings. display_progress: a bar on stderr.
+    DSPy's settings. display_progress: a bar on stderr. resume: a folder in which all replies are kept, those of
+    `cheaper` too, so that the same goes on after a kill without paying again, and an equal request is not asked twice;
+    a SharedRun: other processes do some of the examples (`help_calibrating`).
 
     Raises ValueError for a program that holds no one search, or where no node was rated and labelled.
     """
+    kept = None if resume is None else Kept(resume)
+    if kept is not None:
+        program = kept.program(program)
     inner = search_in(program)
     if not examples:
         raise ValueError("examples=[]: there is nothing to measure the rater on")
@@ -68,20 +77,50 @@ def calibrate_rater(
             raise ValueError(f"{name}={share!r}: must be a whole number of at least 1")
     if not isinstance(lost, int | float) or not 0 <= lost < 1:
         raise ValueError(f"lost={lost!r}: must be a share from 0 to below 1")
-    threads = num_threads or dspy.settings.num_threads or 8
-    gatherer = Gatherer(
+    gatherer = _gatherer(
+        program, metric, num_threads, metric_threshold, proposals_are_all, max_errors, display_progress
+    )
+    threads = gatherer.threads
+    runs = gatherer.run(examples) if kept is None else kept.gather(gatherer, examples)
+    if kept is not None:
+        cheaper = kept.lm(cheaper)
+    seen = [one for run in runs for one in run.searches if one.program is inner]
+    errors = tuple(run.error for run in runs if run.error is not None)
+    return measured(inner, seen, errors, cheaper=cheaper, most=most, least=least, lost=lost, threads=threads)
+
+
+def help_calibrating(
+    program: dspy.Module,
+    examples: Sequence[dspy.Example],
+    *,
+    resume: SharedRun,
+    metric: Callable[..., Any] | None = None,
+    num_threads: int | None = None,
+    max_errors: int | None = None,
+) -> None:
+    """Do examples for a `calibrate_rater` of another process, with the same arguments, until all are done."""
+    kept = Kept(resume)
+    kept.help(_gatherer(kept.program(program), metric, num_threads, max_errors=max_errors), examples)
+
+
+def _gatherer(
+    program: dspy.Module,
+    metric: Callable[..., Any] | None,
+    num_threads: int | None,
+    threshold: float | None = None,
+    proposals_are_all: bool = False,
+    max_errors: int | None = None,
+    display_progress: bool = False,
+) -> Gatherer:
+    return Gatherer(
         program,
         Scorer(solved if metric is None else metric),
-        threads,
-        metric_threshold,
+        num_threads or dspy.settings.num_threads or 8,
+        threshold,
         proposals_are_all,
         dspy.settings.max_errors if max_errors is None else max_errors,
         display_progress,
     )
-    runs = gatherer.run(examples)
-    seen = [one for run in runs for one in run.searches if one.program is inner]
-    errors = tuple(run.error for run in runs if run.error is not None)
-    return measured(inner, seen, errors, cheaper=cheaper, most=most, least=least, lost=lost, threads=threads)
 
 
 def measured(

@@ -10,11 +10,12 @@ from typing import Any
 import dspy
 
 from ..modules.calls.failures import describe
+from ..modules.calls.limit import Refusal, active
 from ..modules.program import Program
 from ..modules.trace import Entry, Trace, credit_of
 from ..search.budget import Ended
 from .report import Progress
-from .running import Lost
+from .running import CEILINGS, Lost
 from .scoring import Scorer
 from .seen import Seen
 from .space import programs_in
@@ -77,9 +78,14 @@ class Gatherer:
                 result = trace.result
                 if result is not None and result.ended is Ended.ERROR and not result.solved:
                     raise Lost(result.first_error or "the search ended with an error")
+                if result is not None and result.ended in CEILINGS:
+                    for purse in active():
+                        purse.check(1)
             score = self.scorer.read(self.scorer.call(one.example, prediction)).value
         except Exception as error:
             one.error = str(error) if isinstance(error, Lost) else describe(error)
+            if isinstance(error, Refusal):  # a limit around all of them, which says nothing of this one
+                return
             with self._lock:
                 self.errors += 1
                 if self.errors > self.max_errors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from importlib.metadata import version
 from types import CodeType
 from typing import Any
@@ -50,6 +51,10 @@ def _program(program: Any) -> dict[str, Any]:
 
 
 def _state(parameter: Any) -> Any:
+    if isinstance(parameter, dspy.Predict) and parameter.lm is not None:
+        bare: Any = copy(parameter)
+        bare.lm = None  # told below; one with an engine of the user's own cannot be saved
+        return [settled(bare.dump_state()), as_json(parameter.config), _lm(parameter.lm)]
     try:
         state = settled(parameter.dump_state())
     except TypeError:  # a controller of the user's own, which cannot be saved

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .log_lines import LogError, has_locks, lock
 
-CLAIMS, FAILED = "claims", "failed"
+CLAIMS, FAILED, GATHERED = "claims", "failed", "gathered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,16 @@ class SharedRun:
         """The file of what failed in this run."""
         return f"{FAILED}-{self.name}.jsonl"
 
+    @property
+    def gathered(self) -> str:
+        """The file of what was gathered in this run."""
+        return f"{GATHERED}-{self.name}.jsonl"
+
     def forget(self) -> None:
         """Take away what is of use to this run alone, in all folders inside too. For when all its processes ended."""
-        for path in [*self.folder.rglob(self.failed), *self.folder.rglob(f"{FAILED}-{self.name}.lock")]:
-            path.unlink(missing_ok=True)
+        for kind in (FAILED, GATHERED):
+            for path in [*self.folder.rglob(f"{kind}-{self.name}.*")]:
+                path.unlink(missing_ok=True)
         for path in [*self.folder.rglob(CLAIMS)]:
             shutil.rmtree(path, ignore_errors=True)
 

@@ -252,3 +252,45 @@ def test_a_progress_bar_is_on_stderr_and_only_where_it_is_wanted(capsys):
     assert "2/2" in shown.err
     assert "100.0 %, 4 calls" in shown.err
     assert shown.out == ""
+
+
+# -- kept in a folder
+
+
+def test_what_was_paid_before_a_kill_is_not_paid_again(tmp_path):
+    """Killed within the 10th call; of another LM that is asked about the same nodes, within its 3rd."""
+
+    class Killed(BaseException):
+        pass
+
+    def failing(after):
+        def fn(kind, inputs, n):
+            if n > after:
+                raise Killed
+            return script(kind, inputs, n)
+
+        return fn
+
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), concurrency=1)
+    examples = [dspy.Example(numbers=PUZZLE, n=n).with_inputs("numbers") for n in range(2)]
+
+    def run(first, other):
+        with dspy.context(lm=lm(first)):
+            cheaper = lm(other, model="stub/cheaper")
+            return calibrate_rater(program, examples, cheaper=cheaper, num_threads=1, resume=tmp_path / "kept")
+
+    whole, cheap = engine(), engine()
+    with dspy.context(lm=lm(whole)):
+        alone = calibrate_rater(program, examples, cheaper=lm(cheap, model="stub/cheaper"), num_threads=1)
+    first, second, third = engine(failing(10)), engine(), engine()
+    other, last = engine(failing(3)), engine()
+    with pytest.raises(Killed):
+        run(first, engine())
+    with pytest.raises(Killed):
+        run(second, other)
+    found = run(third, last)
+    assert found.json() == alone.json()
+    # One puzzle twice is asked once, as the same request has one reply in a recording.
+    assert whole.count() == 2 * 12
+    assert (10 + second.count(), third.count()) == (12, 0)
+    assert 3 + last.count() == len({str(call.request) for call in cheap.calls})

@@ -235,6 +235,16 @@ def test_knobs_of_a_search_make_it_another(tmp_path):
                 evaluate(other)
 
 
+def test_a_program_is_the_same_in_another_process_whatever_lm_it_was_given(tmp_path):
+    """An engine of the user's own cannot be saved, and is known by its address alone."""
+    for _ in range(2):
+        program = dspy.Predict("number -> answer")
+        program.set_lm(lm(Engine(lambda kind, inputs, n: {"answer": "1"})))
+        result = Evaluate(devset=numbers(2), metric=lambda example, prediction: 1, resume=tmp_path)(program)
+        assert result.score == 100.0
+    assert [outcome.resumed for outcome in result.outcomes] == [True, True]
+
+
 def test_two_runs_do_not_share_a_folder(tmp_path):
     evaluate = Evaluate(devset=numbers(1), metric=right, resume=tmp_path)
 

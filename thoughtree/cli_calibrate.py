@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from .crew import Crew, crew
 from .data_options import CalibrateOptions
 from .exits import Exit
 from .mistake import Mistake
@@ -32,7 +33,14 @@ def calibrated(options: CalibrateOptions) -> Exit:
     as_json_file(options.save)
     subject = subject_of(options)
     can_be_saved(subject.program, options.save)
-    found = _run(options, subject)
+    try:
+        with crew(
+            options.workers, options.resume, options.total_seconds, helped, replace(options, quiet=True)
+        ) as others:
+            found = _run(options, subject, others)
+    except KeyboardInterrupt:
+        say(f"interrupted{'' if options.resume is None else '; the same command goes on from there'}")
+        return Exit.INTERRUPTED
     saved = None
     if options.save is not None and found.worth is not None:
         found.apply(subject.program, prune=options.prune).save(options.save)
@@ -53,19 +61,46 @@ def calibrated(options: CalibrateOptions) -> Exit:
     return Exit.SOLVED if found.worth is not None else Exit.FAILED
 
 
-def _run(options: CalibrateOptions, subject: Subject) -> Calibration:
+def helped(options: CalibrateOptions, others: Crew) -> Exit:
+    """Do some of the examples for the process that makes the report."""
+    from .optimize.calibrating import help_calibrating
+
+    subject = subject_of(options)
+    given: dict[str, Any] = said(options, ("num_threads", "max_errors"))
+    with subject.at_work(others):
+        try:
+            help_calibrating(subject.program, subject.examples, resume=others.run, metric=subject.metric, **given)
+        except Exception:  # of the run that was one too many: the process that makes the report comes to it too
+            return Exit.MODEL
+    return Exit.SOLVED
+
+
+def _run(options: CalibrateOptions, subject: Subject, others: Crew | None) -> Calibration:
     from .optimize import calibrate_rater
 
-    given: dict[str, Any] = said(options, ("num_threads", "max_errors"))
+    given: dict[str, Any] = said(options, ("num_threads", "max_errors", "resume"))
+    if others is not None:
+        given["resume"] = others.run
     if options.cheaper is not None:
         given["cheaper"] = named("--cheaper", options.cheaper, options)
     given["display_progress"] = sys.stderr.isatty() and not options.quiet
-    with subject.at_work():
+    with subject.at_work(others):
         try:
             found: Calibration = calibrate_rater(subject.program, subject.examples, metric=subject.metric, **given)
         except TypeError as error:  # of what `cheaper` may rate
             raise Mistake(str(error)) from error
+        except (ValueError, OSError, ImportError):  # each says what to mend
+            raise
+        except Exception as error:  # of the run that was one too many, whatever the program raises
+            raise Mistake(f"too many runs failed, the last by {_told(error)}", Exit.MODEL) from error
     return found
+
+
+def _told(error: Exception) -> str:
+    from .modules.calls.failures import describe
+    from .optimize.running import Lost
+
+    return str(error) if isinstance(error, Lost) else describe(error)
 
 
 def _page(found: Calibration) -> list[str]:

@@ -12,6 +12,7 @@ import dspy
 from rich.text import Text
 
 from .cli_eval import why
+from .crew import Crew, crew
 from .data_options import CompareOptions
 from .exits import Exit
 from .mistake import Mistake
@@ -33,8 +34,12 @@ def compared(options: CompareOptions) -> Exit:
 
     check(options.html, "--html")
     subject = subject_of(options)
+    programs = _programs(options, subject)
     try:
-        found = _run(options, subject, _programs(options, subject))
+        with crew(
+            options.workers, options.resume, options.total_seconds, helped, replace(options, quiet=True)
+        ) as others:
+            found = _run(options, subject, programs, others)
     except LogError as error:
         say(f"--resume {options.resume}: {error}")
         return Exit.USAGE
@@ -58,7 +63,25 @@ def compared(options: CompareOptions) -> Exit:
     return Exit.SOLVED
 
 
-def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Module]) -> Comparison:
+def helped(options: CompareOptions, others: Crew) -> Exit:
+    """Run the same programs and baselines with other processes, one of which makes the report."""
+    from .optimize import EvaluationInterrupted, EvaluationStopped, LogError
+
+    subject = subject_of(options)
+    try:
+        _run(options, subject, _programs(options, subject), others)
+    except EvaluationStopped as stopped:
+        return why(stopped.result)
+    except EvaluationInterrupted:
+        return Exit.INTERRUPTED
+    except LogError:
+        return Exit.USAGE
+    return Exit.SOLVED
+
+
+def _run(
+    options: CompareOptions, subject: Subject, programs: dict[str, dspy.Module], others: Crew | None
+) -> Comparison:
     from .optimize import compare
     from .optimize.comparing import BASELINES, REFINED
 
@@ -70,7 +93,9 @@ def _run(options: CompareOptions, subject: Subject, programs: dict[str, dspy.Mod
         if not options.quiet:
             say(f"{REFINED} is left out: the stand-in has no advice to give")
     shown = sys.stderr.isatty() and not options.quiet
-    with subject.at_work():
+    if others is not None:
+        given["resume"] = others.run
+    with subject.at_work(others):
         found: Comparison = compare(programs, subject.examples, subject.metric, display_progress=shown, **given)
     return found
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from .crew import Crew, crew
 from .data_options import EvalOptions
 from .exits import Exit
 from .output import say, show, write
@@ -26,10 +27,16 @@ ROWS = 20
 def evaluated(options: EvalOptions) -> Exit:
     """Evaluate, and report what there is, also of a run that was stopped or interrupted."""
     from .optimize import EvaluationInterrupted, EvaluationStopped, LogError
+    from .optimize.files import check
 
+    for name in ("html", "csv"):
+        check(getattr(options, name), f"--{name}")
     subject = subject_of(options)
     try:
-        result, code = _run(options, subject), Exit.SOLVED
+        with crew(
+            options.workers, options.resume, options.total_seconds, helped, replace(options, quiet=True)
+        ) as others:
+            result, code = _run(options, subject, others), Exit.SOLVED
     except LogError as error:
         say(f"--resume {options.resume}: {error}")
         return Exit.USAGE
@@ -44,21 +51,33 @@ def evaluated(options: EvalOptions) -> Exit:
     return Exit.FAILED if code is Exit.SOLVED and result.score is None else code
 
 
-def _run(options: EvalOptions, subject: Subject) -> EvaluationResult:
-    from .optimize import Evaluate
-    from .optimize.files import check
+def helped(options: EvalOptions, others: Crew) -> Exit:
+    """Do the examples with other processes, one of which makes the report, and says what went wrong."""
+    from .optimize import EvaluationInterrupted, EvaluationStopped, LogError
 
-    for name in ("html", "csv"):
-        check(getattr(options, name), f"--{name}")
+    try:
+        _run(options, subject_of(options), others)
+    except EvaluationStopped as stopped:
+        return why(stopped.result)
+    except EvaluationInterrupted:
+        return Exit.INTERRUPTED
+    except LogError:
+        return Exit.USAGE
+    return Exit.SOLVED
+
+
+def _run(options: EvalOptions, subject: Subject, others: Crew | None) -> EvaluationResult:
+    from .optimize import Evaluate
+
     evaluate = Evaluate(
         devset=subject.examples,
         metric=subject.metric,
         num_threads=options.num_threads,
         max_errors=options.max_errors,
         display_progress=sys.stderr.isatty() and not options.quiet,
-        resume=options.resume,
+        resume=options.resume if others is None else others.run,
     )
-    with subject.at_work():
+    with subject.at_work(others):
         result: EvaluationResult = evaluate(subject.program)
     return result
 

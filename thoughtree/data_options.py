@@ -11,6 +11,8 @@ import typer
 from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, WHOLE, option
 from .program_options import ProgramOptions
 
+WORKERS = "Processes that share the examples, each with --num-threads of them at once. Default: 1."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions(ProgramOptions):
@@ -64,6 +66,7 @@ class MeasureOptions(DataOptions):
 class EvalOptions(MeasureOptions):
     """What `thoughtree eval` was asked for."""
 
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
     resume: Annotated[
         Path | None,
         option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
@@ -166,6 +169,7 @@ class TuneOptions(DataOptions):
 class CompareOptions(MeasureOptions):
     """What `thoughtree compare` was asked for."""
 
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
     resume: Annotated[
         Path | None,
         option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
@@ -205,9 +209,14 @@ class CompareOptions(MeasureOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrateOptions(DataOptions):
+class CalibrateOptions(MeasureOptions):
     """What `thoughtree calibrate` was asked for."""
 
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
+    resume: Annotated[
+        Path | None,
+        option(DATA, "Keep the replies here; a run that was killed goes on from them, unpaid.", metavar="FOLDER"),
+    ] = None
     cheaper: Annotated[
         str | None,
         option(MODEL, "A cheaper model, asked for some of the same ratings: would it do as well?", metavar="NAME"),

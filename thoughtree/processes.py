@@ -1,16 +1,21 @@
-"""Processes that work at one study, started by the one that makes its report."""
+"""Processes that work at one study, or at one data set, started by the one that makes the report."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .data_options import TuneOptions
+from .exits import Exit
 from .guarded import guarded
+
+Work = Callable[..., Exit]  # importable, as each process imports it anew
 
 
 def at_once(options: TuneOptions, many: int) -> list[int]:
@@ -19,32 +24,49 @@ def at_once(options: TuneOptions, many: int) -> list[int]:
     A process that is killed has a negative one; the others take over what it was at. KeyboardInterrupt ends them all,
     after each has written down what it paid.
     """
+    from .cli_tune import tuned
+
+    with started(tuned, (options,), many) as processes:
+        for process in processes:
+            process.join()
+        return [int(process.exitcode) for process in processes]
+
+
+@contextmanager
+def started(work: Work, given: Sequence[Any], many: int) -> Iterator[list[Any]]:
+    """So many processes, each of which does `work(*given)`; at the end those that still run are ended.
+
+    Also where this one is killed: they look out for it.
+    """
     context = multiprocessing.get_context("spawn")  # a copy of threads and their locks would hang
-    processes: list[Any] = [context.Process(target=_work, args=(options,), daemon=True) for _ in range(many)]
+    processes: list[Any] = [context.Process(target=_work, args=(work, given), daemon=True) for _ in range(many)]
     try:
         with _deaf_to_interrupts():
             for process in processes:
                 process.start()
-        for process in processes:
-            process.join()
-    except BaseException:
+        yield processes
+    finally:
         for process in processes:
             if process.pid is not None:
                 process.terminate()
         for process in processes:
             if process.pid is not None:
                 process.join()
-        raise
-    return [int(process.exitcode) for process in processes]
 
 
-def _work(options: TuneOptions) -> None:
+def _work(work: Work, given: Sequence[Any]) -> None:
     """Ctrl-C is for the parent, whose SIGTERM is this one's KeyboardInterrupt."""
-    from .cli_tune import tuned
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(guarded(lambda: tuned(options)))
+    threading.Thread(target=_end_with_parent, name="thoughtree-parent", daemon=True).start()
+    sys.exit(guarded(lambda: work(*given)))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @contextmanager

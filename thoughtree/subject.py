@@ -25,6 +25,8 @@ from .search.protocol import Illegal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .crew import Crew
+
 Metric = Callable[..., Any]
 TOTALS = ("calls", "tokens", "cost", "seconds")
 
@@ -43,14 +45,18 @@ class Subject:
     ceilings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """With its model; nothing is logged that the report says anyway, and what programs print is no report."""
+    def at_work(self, crew: Crew | None = None) -> Iterator[None]:
+        """With its model; nothing is logged that the report says anyway, and what programs print is no report.
+
+        crew: the processes that spend together with this one.
+        """
         loggers = [logging.getLogger(name) for name in ("thoughtree", "dspy")]
         before = [logger.level for logger in loggers]
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         try:
-            with dspy.context(lm=self.lm), limit(**self.ceilings), redirect_stdout(sys.stderr):
+            purse = limit(**self.ceilings) if crew is None else crew.purse(self.ceilings)
+            with dspy.context(lm=self.lm), purse, redirect_stdout(sys.stderr):
                 yield
         finally:
             for logger, level in zip(loggers, before, strict=True):

@@ -17,6 +17,7 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -33,6 +34,18 @@ class Refusal(Exception):
     def __init__(self, why: str, message: str) -> None:
         super().__init__(message)
         self.why = why
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What has been spent. unpriced: a model that was paid for, and whose price nobody knows."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+    stopped: bool = False
+    unpriced: str | None = None
 
 
 class limit:
@@ -65,17 +78,14 @@ class limit:
         self.slots = Slots(in_flight) if in_flight is not None else None
         self.pace = Pace(per_minute) if per_minute is not None else None
         self.deadline: float | None = None  # time.monotonic(), set on the first entry
-        self._calls = self._tokens = 0
-        self._cost = self._seconds = 0.0
-        self._stopped = False
-        self._unpriced: str | None = None  # a model that was paid for, and whose price nobody knows
-        self._lock = threading.Lock()
+        self._sum: Any = _Sum()
+        self._lock: AbstractContextManager[Any] = threading.Lock()
 
     @property
     def spent(self) -> Usage:
         """What has been spent, calls in flight included. Seconds are call time: they overlap."""
         with self._lock:
-            return Usage(self._calls, self._tokens, self._cost, self._seconds)
+            return Usage(self._sum.calls, self._sum.tokens, self._sum.cost, self._sum.seconds)
 
     @property
     def left(self) -> dict[str, float]:
@@ -95,7 +105,7 @@ class limit:
     def stop(self) -> None:
         """No further call starts inside, from now on: searches end with what they have found."""
         with self._lock:
-            self._stopped = True
+            self._sum.stopped = True
 
     def check(self, n: int = 0) -> None:
         """Raise Refusal if `n` more calls may not start now."""
@@ -141,21 +151,21 @@ class limit:
     def add(self, tokens: int, cost: float | None, seconds: float, model: str = "") -> None:
         """Count what a call has cost; `cost` None: it was paid for, and nobody knows how much."""
         with self._lock:
-            self._tokens += tokens
-            self._cost += cost or 0.0
-            self._seconds += seconds
+            self._sum.tokens += tokens
+            self._sum.cost += cost or 0.0
+            self._sum.seconds += seconds
             if cost is None:
-                self._unpriced = model
+                self._sum.unpriced = model
 
     def saw(self) -> None:
         """Count a call that passed the gate by."""
         with self._lock:
-            self._calls += 1
+            self._sum.calls += 1
 
     def _reserve(self, n: int) -> list[Slots]:
         with self._lock:
             self._check(n)
-            self._calls += n
+            self._sum.calls += n
         return []
 
     def _undo(self, n: int, held: list[Slots], holder: Any = None) -> None:
@@ -163,21 +173,21 @@ class limit:
             slots.release(holder)
         if n:
             with self._lock:
-                self._calls -= n
+                self._sum.calls -= n
 
     def _check(self, n: int) -> None:
-        if self._stopped:
+        if self._sum.stopped:
             raise Refusal("stopped", "stopped from outside")
-        if self.calls is not None and self._calls + n > self.calls:
+        if self.calls is not None and self._sum.calls + n > self.calls:
             raise Refusal("calls", f"limit(calls={self.calls}) is used up")
-        if self.tokens is not None and self._tokens >= self.tokens:
-            raise Refusal("tokens", f"limit(tokens={self.tokens}) is used up: {self._tokens} were spent")
-        if self.cost is not None and self._cost >= self.cost:
-            raise Refusal("cost", f"limit(cost={self.cost}) is used up: ${self._cost:.4f} were spent")
-        if self.cost is not None and self._unpriced is not None:
+        if self.tokens is not None and self._sum.tokens >= self.tokens:
+            raise Refusal("tokens", f"limit(tokens={self.tokens}) is used up: {self._sum.tokens} were spent")
+        if self.cost is not None and self._sum.cost >= self.cost:
+            raise Refusal("cost", f"limit(cost={self.cost}) is used up: ${self._sum.cost:.4f} were spent")
+        if self.cost is not None and self._sum.unpriced is not None:
             raise Refusal(
                 "cost",
-                f"limit(cost={self.cost}) cannot be held: the price of {self._unpriced} is unknown; "
+                f"limit(cost={self.cost}) cannot be held: the price of {self._sum.unpriced} is unknown; "
                 "give its prices, or use tokens= or calls=",
             )
         if self.deadline is not None and time.monotonic() >= self.deadline:
