@@ -16,6 +16,7 @@ import dspy
 import pytest
 from dspy.clients import Cache
 
+import thoughtree
 from docmodel import NEEDS, SLOW, doc_lm, files
 from pages import ROOT, THEIRS, agree, blocks, commands, printed, run
 
@@ -128,10 +129,16 @@ def test_a_docstring_that_explains_its_knobs_becomes_a_list(generator: Callable[
     knobs = generator("knobs")
     text = "What it is: short.\n\nwidth: states kept. depth, limit: levels\n    in all.\nNote: no knob."
     assert knobs.listed(text, ["self", "width", "depth", "limit"]) == (
-        "What it is: short.\n\n- `width`: states kept.\n- `depth`, `limit`: levels\n  in all.\n  Note: no knob."
+        "What it is: short.\n\n- `width`: states kept.\n- `depth`, `limit`: levels\n  in all.\n\nNote: no knob."
     )
 
 
 def test_every_page_has_its_place_in_the_navigation():
     placed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
     assert sorted(placed) == PAGES
+
+
+def test_every_public_name_has_its_place_in_the_reference():
+    listed = {name for page in PAGES for name in re.findall(r"^::: thoughtree\.(\S+)$", text_of(page), re.M)}
+    public = [name for name in thoughtree.__all__ if not name.startswith("__")]
+    assert [name for name in public if name not in listed] == []

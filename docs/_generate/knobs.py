@@ -16,7 +16,11 @@ _NAMES = r"(?:{names})(?:, (?:{names}))*"
 
 
 class KnobLists(griffe.Extension):
-    """Lists the parameters and fields that a docstring explains."""
+    """Lists the parameters and fields that a docstring explains, and shows a knob's default without its range."""
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **kwargs: Any) -> None:  # before a dataclass reads it
+        if isinstance(attr.value, griffe.ExprCall) and str(attr.value.function) == "knob":
+            attr.value = attr.value.arguments[0]
 
     def on_class(self, *, cls: griffe.Class, loader: griffe.GriffeLoader, **kwargs: Any) -> None:
         init = cls.members.get("__init__")
@@ -60,6 +64,9 @@ def _paragraph(text: str, explained: re.Pattern[str]) -> str:
             out.append(f"- {shown}: {what.strip()}")
         elif line.strip():
             inside = bool(out) and out[-1].startswith(("- ", "  "))
+            if inside and line[0].isupper() and out[-1].endswith("."):  # a sentence of its own: the list is over
+                inside = False
+                out.append("")
             out.append(f"  {line.strip()}" if inside else line.strip())
     return "\n".join(out)
 
