@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -53,7 +54,7 @@ from .likelihood import refuses_probabilities
 from .own import calls_of, runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
-from .prediction import SearchPrediction
+from .prediction import SearchFailed, SearchPrediction
 from .pricing import refuse_unpriced, unpriced
 from .recall import recall
 from .reporter import OnEvent, Reporter
@@ -222,30 +223,32 @@ class Session:
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        with self.report:
+        with self._journaled(), self.report:
             try:
                 refuse_coroutines(self.program)
                 result = self._searched()
-                self._note_end(result)
             finally:
                 try:
                     rest(self.task, self._patience())
                 finally:
                     self._close()
-            return self.report.ends(self._concluded(result))
+            found = self.report.ends(self._concluded(result))
+            self._note_end(found.search)
+            return found
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        with self.report:
+        with self._journaled(), self.report:
             try:
                 result = await self._asearched()
-                self._note_end(result)
             finally:
                 try:
                     await arest(self.task, self._patience())
                 finally:
                     self._close()
-            return self.report.ends(await self._aconcluded(result))
+            found = self.report.ends(await self._aconcluded(result))
+            self._note_end(found.search)
+            return found
 
     def _searched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
@@ -317,6 +320,18 @@ class Session:
             "patience": self.patience,
         }
 
+    @contextmanager
+    def _journaled(self) -> Iterator[None]:
+        """The journal is closed, however the call ends, and says what came of its search."""
+        try:
+            yield
+        except SearchFailed as failed:
+            self._note_end(failed.result)
+            raise
+        finally:
+            if self.journal is not None:
+                self.journal.close()
+
     def _note_end(self, result: SearchResult[Any, Any]) -> None:
         if self.journal is not None:
             note_end(self.journal, result)
@@ -328,7 +343,7 @@ class Session:
         for passage in tuple(self._inside):
             passage.forsake()
         if self.journal is not None:
-            self.journal.close()
+            self.journal.seal()
 
     def _gated(self, lm: Any) -> Any:
         """`lm` behind the gate, once for each LM of this call."""

@@ -55,7 +55,7 @@ class Journal:
         self.grown: tuple[int, int, int] = (0, 0, 0)  # nodes that have a row in it, their mark, those with a state
         self.ended = False  # whether it ends with what became of its search
         self.lock = threading.Lock()
-        self._closed = False
+        self._closed = self._sealed = False
         self._broken: JournalError | None = None
         self._check = 0  # of the last line
         self._unlock: Callable[[], None] | None = None
@@ -96,7 +96,7 @@ class Journal:
                 f"journal {self.path}: the reply to {ask.request!r} cannot be written as JSON: {error}"
             ) from error
         with self.lock:
-            if not self._closed:
+            if not (self._closed or self._sealed):
                 self._append(text)
                 self.ended = False
 
@@ -142,6 +142,11 @@ class Journal:
             except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, ProtocolError) as error:
                 raise self._wrong(number, f"not a reply of a search ({error})") from error
             yield found
+
+    def seal(self) -> None:
+        """No reply is written any more: the search has ended. What became of it may be (`note`)."""
+        with self.lock:
+            self._sealed = True
 
     @property
     def closed(self) -> bool:

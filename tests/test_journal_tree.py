@@ -67,7 +67,7 @@ def test_the_end_is_what_a_saved_result_says(driver: str, tmp_path: Path) -> Non
     found = call(solver(), engine(tokens=(7, 3)), driver, numbers=PUZZLE, config={"journal": path})
     found.search.save(tmp_path / "result.json")
     saved, (end,) = json.loads((tmp_path / "result.json").read_text()), noted(path, "end")
-    for name in ("status", "ended", "best", "spent", "spent_by", "unread", "rating", "controller"):
+    for name in ("status", "ended", "best", "answer", "spent", "spent_by", "unread", "rating", "controller"):
         assert end[name] == saved[name]
     told = ("id", "parent", "action", "state", "text")
     assert end["nodes"] == [{name: row[name] for name in row if name not in told} for row in saved["nodes"]]
