@@ -24,6 +24,7 @@ from thoughtree.testing import RuleLM
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 WRITTEN = "```python\ndef double(n):\n    return {}\n```"
 MOVES = ["10 - 4 = 6", "13 - 9 = 4", "6 * 4 = 24"]
+TAKEN = [move.replace(" ", "") for move in MOVES]  # as they stand in a list
 PUZZLES = ["numbers", *(f"{a} {b} 10 13" for a in (4, 6, 8) for b in (7, 8, 9)), "1 1 1 1"]
 LINES = ["The snow has hushed the wood.", "Roots sleep.", "Even the fox is still.", "Evening falls."]
 
@@ -62,6 +63,7 @@ def scripted() -> Iterator[RuleLM]:
         reflect=lambda inputs: "double(2) must give 4.",
         predict=predict,
         approve=lambda inputs: "yes",
+        choose=lambda inputs, n, steps: [step for step in steps if step in TAKEN] or steps[:1],
     )
     dspy.configure(lm=before)
 
