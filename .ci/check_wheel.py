@@ -1,4 +1,4 @@
-"""Does a wheel hold every module of the checkout, and nothing else?
+"""Does a wheel hold every module of the checkout, what they read, and nothing else?
 
     python .ci/check_wheel.py WHEEL
 
@@ -16,7 +16,9 @@ SUBPACKAGES = ("modules", "optimize", "search", "signatures", "tasks")
 
 def wanted(root: Path) -> set[str]:
     """The wheel's names for the checkout's modules."""
-    own = {f"thoughtree/{path.name}" for path in (root / "thoughtree").glob("*.py")}
+    face = root / "thoughtree"  # whose links to the other subpackages are left out
+    own = {f"thoughtree/{path.name}" for path in face.iterdir() if path.suffix in (".py", ".json")}
+    own |= {path.relative_to(root).as_posix() for path in (face / "viewer").rglob("*.*") if path.suffix != ".pyc"}
     below = [path.relative_to(root) for name in SUBPACKAGES for path in (root / name).rglob("*.py")]
     return own | {f"thoughtree/{path.as_posix()}" for path in below} | {"thoughtree/py.typed"}
 

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
         exact_match,
         gepa_metric,
         load_examples,
+        preference_pairs,
         role_examples,
         solved,
+        supervised_rows,
     )
     from .schema import result_schema
     from .tasks import Blocksworld
+    from .viewer import view
 
 
 __version__ = version("thoughtree")
@@ -84,10 +87,13 @@ __all__ = [
     "load",
     "load_examples",
     "local_lm",
+    "preference_pairs",
     "repeatable",
     "result_schema",
     "role_examples",
     "solved",
+    "supervised_rows",
+    "view",
 ]
 
 
@@ -99,10 +105,11 @@ _LAZY = {
         ("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"), "optimize"
     ),
     **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
-    **dict.fromkeys(("calibrate_rater", "compare", "distill"), "optimize"),
+    **dict.fromkeys(("calibrate_rater", "compare", "distill", "preference_pairs", "supervised_rows"), "optimize"),
     "Blocksworld": "tasks",
     "local_lm": "local",
     "result_schema": "schema",
+    "view": "viewer",
 }
 
 

@@ -16,6 +16,7 @@ from .cli_calibrate import calibrated
 from .cli_compare import compared
 from .cli_eval import evaluated
 from .cli_tune import tuned
+from .cli_view import ViewOptions, viewed
 from .data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
 from .declaring import command
 from .exits import Exit, exit_of, listed
@@ -94,10 +95,16 @@ def calibrate(options: CalibrateOptions) -> None:
     raise typer.Exit(guarded(lambda: calibrated(options)))
 
 
+def view(options: ViewOptions) -> None:
+    """Show a search as one HTML page, which needs no network: its tree, prompts and replies, step by step."""
+    raise typer.Exit(guarded(lambda: viewed(options)))
+
+
 app.command("eval", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(evaluate, EvalOptions))
 app.command("compare", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(compare, CompareOptions))
 app.command("calibrate", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(calibrate, CalibrateOptions))
 app.command("tune", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(tune, TuneOptions))
+app.command("view", no_args_is_help=True)(command(view, ViewOptions))
 
 
 def _solve(options: Options) -> Exit:

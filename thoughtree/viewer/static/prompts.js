@@ -1,0 +1,20 @@
+// The prompts and replies of a run. Most texts are written as what differs from another one.
+
+class Prompts {
+  constructor({ texts, calls }) {
+    this.texts = texts;
+    this.bySteps = new Map();
+    for (const call of calls) (this.bySteps.get(call.step) ?? this.bySteps.set(call.step, []).get(call.step)).push(call);
+  }
+
+  at(step) {
+    return this.bySteps.get(step) ?? [];
+  }
+
+  text(number) {
+    const written = this.texts[number];
+    if (typeof written === "string") return written;
+    const [base, head, tail, middle] = written, whole = this.texts[base];
+    return whole.slice(0, head) + middle + whole.slice(whole.length - tail);
+  }
+}
