@@ -43,6 +43,19 @@ def unheld(plan: Plan, what: str, model: str) -> str:
     )
 
 
+def price_of(lm: Any, prices: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
+    """Dollars per million tokens, in and out: by `prices`, or by DSPy's list of models; None where neither knows."""
+    if lm.model in prices:
+        return prices[lm.model]
+    if not isinstance(getattr(lm, "engine", None), str):
+        return None
+    provider, _, name = lm.model.partition("/")
+    listed = model_info(provider, name)
+    if "input_cost_per_token" not in listed:
+        return None
+    return 1e6 * listed["input_cost_per_token"], 1e6 * listed.get("output_cost_per_token", 0.0)
+
+
 def priceable(lm: Any, prices: Any) -> bool:
     """Whether what this LM's calls cost is known: by `prices`, by itself, or by DSPy's list of models."""
     if lm.model in prices or getattr(lm, "knows_costs", False):  # such as one that replays what calls did cost

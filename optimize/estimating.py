@@ -8,7 +8,9 @@ from typing import Any
 import dspy
 
 from ..modules.most_calls import calls_by_role
+from ..modules.pricing import price_of
 from ..modules.program import Program
+from ..modules.roles import lms_of
 from .dimensions import Dimension
 from .space import Space, programs_in
 
@@ -48,19 +50,54 @@ def _settled(student: dspy.Module, space: Space, values: Mapping[str, Any]) -> d
 
 
 def most_of(program: dspy.Module) -> float | None:
-    """Calls of its searches; None: nothing bounds them."""
+    """Calls of its searches, within their budgets; None: nothing bounds them."""
     found = [_of(inner) for _, inner in programs_in(program)]
     return None if None in found else float(sum(one for one in found if one is not None))
 
 
 def _of(inner: Program) -> int | None:
-    ceiling = inner.plan.limits.calls
+    ceiling, most = inner.plan.limits.calls, _unbudgeted(inner)
+    return most if ceiling is None else ceiling if most is None else min(most, ceiling)
+
+
+def _unbudgeted(inner: Program) -> int | None:
     counted: Any = getattr(inner.controller, "most", None)
     nodes: tuple[int, int] | None = None if counted is None else counted()
-    if nodes is None:
+    return None if nodes is None else sum(calls_by_role(inner, *nodes, None).values())
+
+
+def dollars_of(program: dspy.Module, assumptions: Mapping[str, Any]) -> float | None:
+    """The same in dollars, at the prices that are assumed, or else at those of the LMs, where they are known."""
+    found = [_dollars(inner, assumptions) for _, inner in programs_in(program)]
+    return None if None in found else sum(one for one in found if one is not None)
+
+
+def _dollars(inner: Program, assumptions: Mapping[str, Any]) -> float | None:
+    price = assumptions.get("price") or _dearest_price(inner)
+    ceiling = inner.plan.limits.cost
+    if price is None:
         return ceiling
-    most = sum(calls_by_role(inner, *nodes, None).values())
-    return most if ceiling is None else min(most, ceiling)
+    whole, most = inner.estimate(**{**assumptions, "price": price}), _of(inner)
+    if most is None:
+        return ceiling
+    total = whole.total_cost
+    if _unbudgeted(inner) != most:  # its budget ends it earlier; with the dearest calls, at most
+        total = most * max(whole.each.values(), default=0.0) if whole.each else None
+    return least(total, ceiling)
+
+
+def _dearest_price(inner: Program) -> tuple[float, float] | None:
+    """Of all its LMs, in and out; None where one of them has no known price, or none is configured."""
+    prices = [None if lm is None else price_of(lm, inner.prices) for lm in lms_of(inner).values()]
+    if not prices or None in prices:
+        return None
+    known = [price for price in prices if price is not None]
+    return max(into for into, _ in known), max(out for _, out in known)
+
+
+def least(*amounts: float | None) -> float | None:
+    known = [float(amount) for amount in amounts if amount is not None]
+    return min(known) if known else None
 
 
 def _above(one: float | None, other: float | None) -> bool:

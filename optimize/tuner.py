@@ -14,14 +14,14 @@ from ..modules.parts import without_evidence
 from ..search import Budget
 from . import studies
 from .confirm import Rule
-from .estimating import dearest, most_of
+from .estimating import dearest, dollars_of, least, most_of
 from .finale import FEW
 from .front import Point, picked
 from .job import Job
 from .prompt_sets import Prompts
 from .race import Pick
 from .scoring import Scorer
-from .space import programs_in, space_of
+from .space import space_of
 from .split import FRESH, split
 from .trying import Cost, Hopeless
 from .tuning import Tuning
@@ -140,11 +140,13 @@ class SearchTuner(Teleprompter):
     ) -> dict[str, float | None]:
         """The most LM calls and dollars that `compile` can take with these examples, before anything is paid.
 
-        Every trial is taken to run to its end with the space's dearest setting. What settings share, and what is left
-        early, makes it far less. trainset: where `compile` gets both sets; else it gets these examples alone, and keeps
-        some for the end. assumptions: `price` and the others of a program's own `estimate`; without a price
-        dollars are unknown. None: nothing bounds it. Retries, a judge's calls and those of a program's other parts are
-        not in it; the budget's ceilings are.
+        "calls" and "dollars": every trial is taken to run to its end with the space's dearest setting, within the
+        program's own budget and the study's, which are what makes this a figure to plan with. What settings share, and
+        what is left early, makes it far less. "usual_calls" and "usual_dollars": the same number of examples, each at
+        the most that the program can take as it is. trainset: where `compile` gets both sets; else it gets these
+        examples alone, and keeps some for the end. assumptions: `price` and the others of a program's own `estimate`;
+        without a price that of the LMs, if it is known. None: nothing bounds it. Retries, a judge's calls and those of
+        a program's other parts are not in it.
         """
         fresh = len(valset) if trainset else round(FRESH * len(valset))
         raced = len(trainset) if trainset else len(valset) - fresh
@@ -152,11 +154,16 @@ class SearchTuner(Teleprompter):
         program, most = dearest(student, space_of(student, space))
         own = most_of(student)
         calls = None if most is None or own is None else runs * most + fresh * max(0.0, own - most)
-        dollars = None
-        if most is not None and assumptions.get("price") is not None:
-            each = [inner.estimate(**assumptions).total_cost for _, inner in programs_in(program)]
-            dollars = runs * sum(one for one in each if one is not None)
-        return {"calls": _least(calls, self.budget.calls), "dollars": _least(dollars, self.budget.cost)}
+        dear, cheap = dollars_of(program, assumptions), dollars_of(student, assumptions)
+        dollars = None if dear is None or cheap is None else runs * dear + fresh * max(0.0, cheap - dear)
+        usual = None if own is None else runs * own
+        usual_dollars = None if cheap is None else runs * cheap
+        return {
+            "calls": least(calls, self.budget.calls),
+            "dollars": least(dollars, self.budget.cost),
+            "usual_calls": least(usual, self.budget.calls),
+            "usual_dollars": least(usual_dollars, self.budget.cost),
+        }
 
     def _job(
         self,
@@ -181,11 +188,6 @@ def _count(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r}: must be a whole number of at least 1")
     return value
-
-
-def _least(*amounts: float | None) -> float | None:
-    known = [float(amount) for amount in amounts if amount is not None]
-    return min(known) if known else None
 
 
 def _is_number(value: Any) -> bool:

@@ -104,6 +104,9 @@ class MCTS(Knobs):
         return node
 
     def most(self, moves: int | None = None) -> tuple[int, int] | None:
-        """The most expansions and nodes of a run, without simulations; None where they have no bound."""
-        n = self.branching or moves
-        return None if n is None or self.simulate else (self.rollouts, self.rollouts * n)
+        """The most expansions and nodes of a run; None where they have no bound.
+
+        A simulation goes down from a new child, one node a step, and no deeper than any other.
+        """
+        n, steps = self.branching or moves, self.max_depth - 1 if self.simulate else 0
+        return None if n is None else (self.rollouts * (1 + steps), self.rollouts * (n + steps))

@@ -355,11 +355,13 @@ def test_a_failure_is_raised_where_that_is_asked_for(driver: str) -> None:
 
 @each
 def test_an_estimate_bounds_what_a_run_takes(make: Callable[..., LATS]) -> None:
-    program = make(controller=MCTS(rollouts=3, branching=2))
-    most = program.estimate().total_calls
-    engine = Engine(plays)
-    call(program, engine, goal=6)
-    assert len(engine.calls) <= most
+    for simulate in (False, True):
+        program = make(controller=MCTS(rollouts=3, branching=2, max_depth=4, simulate=simulate))
+        most = program.estimate()
+        engine = Engine(plays)
+        call(program, engine, goal=6)
+        assert most.bounded
+        assert 0 < len(engine.calls) <= most.total_calls
     assert make(controller=MCTS(rollouts=3, branching=2), budget=4).estimate().warning is not None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engines import Engine, lm
 from puzzle24 import KINDS, PUZZLE, call, drivers, engine, script
-from thoughtree import DFS, Beam, BestFirst, Budget, Game24, TreeOfThoughts
+from thoughtree import DFS, MCTS, Beam, BestFirst, Budget, Game24, TreeOfThoughts
 
 TOKENS = {"propose": (600, 350), "rate": (500, 150)}
 PRICE = (5.0, 25.0)  # dollars per million tokens, in and out
@@ -74,6 +74,31 @@ def test_no_run_makes_more_calls_than_estimated(driver, mode, controller):
     assert all(spent[role] <= most[role] for role in spent)
     if not isinstance(controller, BestFirst):
         assert spent == most  # nothing was pruned, so the most is what it was
+
+
+@pytest.mark.parametrize("mode", ["value", "siblings", "vote", "pairs"])
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_simulations_go_no_deeper_than_estimated(mode, lazy, at_once):
+    """A rollout: an expansion of 2 and, of the better child, up to 3 more of 1 each."""
+
+    def fn(kind, inputs, n):
+        fields = {
+            "thought_rating": "sure",
+            "best_thought": "1",
+            "better_thought": "1",
+            "thought_ratings": "1. sure\n2. sure",
+        }
+        return {"next_thoughts": "\n".join(f"{i}. t{n}.{i}" for i in range(5)), "rating_reasoning": "r", **fields}
+
+    controller = MCTS(rollouts=4, branching=2, max_depth=4, simulate=True, lazy=lazy, at_once=at_once)
+    one = program(controller=controller, rate=mode)
+    most = one.estimate()
+    assert (most.expansions, most.evaluations, most.bounded) == (4 * 4, 4 * (2 + 3), True)
+    found = call(one, Engine(fn, kinds=KINDS), question="q")
+    spent = {role: usage.calls for role, usage in found.search.spent_by.items() if usage.calls}
+    assert all(spent[role] <= most.calls[role] for role in spent)
+    assert MCTS(rollouts=1, branching=2, max_depth=1, simulate=True).most() == (1, 2)  # nothing is deeper
 
 
 def test_samples_moves_code_functions_and_first():

@@ -150,19 +150,44 @@ def test_the_budget_is_never_passed(calls: int, share: bool):
 
 
 def test_what_it_can_take_is_said_before():
-    """8 settings on 36 examples, then 4 on 24, each example 1 + 8 calls at most: a beam's of width 8, its widest."""
+    """8 settings on 36 examples, then 4 on 24, each example 1 + 8 calls at most: a beam's of width 8, its widest.
+
+    The program as it is has a beam of 1, and makes 2.
+    """
     tuner = SearchTuner(solved, trials=8)
-    most = float((8 * 36 + 4 * 24) * 9)
-    assert tuner.estimate(program(), SET, space=ONLY) == {"calls": most, "dollars": None}
-    assert tuner.estimate(program(), SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)}) == {
-        "calls": most,
-        "dollars": pytest.approx(most * 1e-3),
+    runs = float(8 * 36 + 4 * 24)
+    most = {"calls": runs * 9, "dollars": None, "usual_calls": runs * 2, "usual_dollars": None}
+    assert tuner.estimate(program(), SET, space=ONLY) == most
+    assert tuner.estimate(program(), SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)}) == most | {
+        "dollars": pytest.approx(runs * 9e-3),
+        "usual_dollars": pytest.approx(runs * 2e-3),
     }
     assert tuner.estimate(program(), SET[50:], trainset=SET[:50], space=ONLY)["calls"] == float((8 * 50 + 4 * 10) * 9)
     only = ONLY | {"controller.width": 3}
     assert tuner.estimate(program(width=8), SET, space=only)["calls"] == float((8 * 36 + 3 * 24) * 4 + 24 * 9)
+
+
+def test_a_budget_of_the_study_or_of_the_program_is_the_most():
     assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0
     assert SearchTuner(solved, budget=Budget(cost=2.5)).estimate(program(), SET)["dollars"] == 2.5
+    tuner, own = SearchTuner(solved, trials=8), program(budget=Budget(calls=4))
+    runs = float(8 * 36 + 4 * 24)
+    assert tuner.estimate(own, SET, space=ONLY)["calls"] == runs * 4
+    # 9 calls at 0.001 dollars each, of which the budget lets 4 through.
+    priced = tuner.estimate(own, SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)})
+    assert priced["dollars"] == pytest.approx(runs * 4e-3)
+    capped = tuner.estimate(program(budget=Budget(cost=0.002)), SET, space=ONLY, price=(1.0, 2.0))
+    assert capped["dollars"] == pytest.approx(runs * 0.002)
+
+
+def test_known_prices_of_the_lms_need_not_be_told():
+    tuner, tokens = SearchTuner(solved, trials=8), {"propose": (500, 250)}
+    given = program(prices={"openai/nobody": (1.0, 2.0)})
+    with dspy.context(lm=dspy.LM("openai/nobody", api_key="none")):
+        assert tuner.estimate(given, SET, space=ONLY, tokens=tokens)["dollars"] == pytest.approx(384 * 9e-3)
+        assert tuner.estimate(program(), SET, space=ONLY, tokens=tokens)["dollars"] is None
+    with dspy.context(lm=dspy.LM("openai/gpt-4o-mini", api_key="none")):  # of DSPy's list
+        assert tuner.estimate(program(), SET, space=ONLY, tokens=tokens)["dollars"] > 0
 
 
 def test_no_study_takes_more_than_was_said_before():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dspy
 from rich.text import Text
 
 from .data_options import TuneOptions
@@ -146,13 +147,18 @@ def _progress(options: TuneOptions) -> AbstractContextManager[Any]:
 def _estimated(options: TuneOptions, subject: Subject) -> Exit:
     space, fresh = space_said(options.space or []), subject.valset
     given = {"valset": subject.examples} if not fresh else {"trainset": subject.examples, "valset": fresh}
-    most = _tuner(options, subject).estimate(subject.program, space=space, **given)
+    with dspy.context(lm=subject.lm):
+        most = _tuner(options, subject).estimate(subject.program, space=space, **given)
     if options.json:
         write(json.dumps(most) + "\n")
         return Exit.SOLVED
     calls = "nothing bounds its LM calls" if most["calls"] is None else f"at most {most['calls']:,.0f} LM calls"
     dollars = "dollars that nobody knows" if most["dollars"] is None else f"${most['dollars']:,.2f}"
     show(Text(f"{calls}, {dollars}"))
+    if most["usual_calls"] is not None and most["usual_calls"] != most["calls"]:
+        show(Text(f"{most['usual_calls']:,.0f} LM calls if every setting took what the program can take as it is"))
+    if options.study_calls is None:
+        show(Text("a ceiling of your own: --study-calls N"))
     return Exit.SOLVED
 
 
