@@ -80,6 +80,8 @@ def test_a_choice_is_read(said, read):
         "The answer is 4 * 6 = 24.",
         "3.5",
         "<think>3",
+        # The state of the prompt, said again beside what was left of its fields.
+        "[[## completed ## ]]\n[## numbers ##]\n[### [****]\n9 13 40\n\n#[****]\n4 9",
     ],
 )
 def test_what_chooses_nothing_is_not_guessed_at(said):

@@ -12,9 +12,12 @@ from .text import clean
 from .values import values
 from .votes import NOUN
 
-_AND = r"(?:\s{0,3}(?:[,;/&>、]|\band\b|\bthen\b)(?:\s{0,3}\b(?:and|then)\b)?\s{0,3}|\s{1,3})"
+_AND = r"\s{0,3}(?:[,;/&>、]|\band\b|\bthen\b)(?:\s{0,3}\b(?:and|then)\b)?\s{0,3}"
 _ONE = rf"(?:(?i:{NOUN})s?\s?)?[#(\[<]{{0,2}}[0-9]{{1,4}}[)\]>]{{0,2}}"
 _NUMBERS = rf"{_ONE}(?:{_AND}{_ONE}){{0,200}}"
+_SPACED = re.compile(
+    r"[0-9]{1,4}(?:\s{1,3}[0-9]{1,4}){0,200}"
+)  # a whole reply; among other lines, a state that it repeats
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _FENCES = re.compile(r"^[ \t]*```[a-z]*[ \t]*$", re.MULTILINE)
 _ALONE = re.compile(rf"\W{{0,4}}(?P<numbers>{_NUMBERS})[\s.!]{{0,3}}")
@@ -58,6 +61,9 @@ def _found(text: str | None, steps: Sequence[str]) -> Iterator[tuple[str, int | 
             yield from _in_value(value, steps)
             return
     places = {normal(step): place for place, step in reversed(list(enumerate(steps)))}
+    if (spaced := said.strip()) and len(spaced) < 2000 and _SPACED.fullmatch(spaced) and spaced not in places:
+        yield from _numbers(spaced)
+        return
     lines = [_EMPHASIS.sub("", line.strip()[:2000]) for line in said.split("\n") if line.strip()]
     chosen = [found for line in lines for found in _in_line(line, places)]
     yield from chosen or [found for line in lines for found in _in_sentence(line)]

@@ -16,6 +16,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\u200e\u200f\u2060\ufeff]
 _NEWLINE = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _SPACE = re.compile(r"[\u00a0\u2007\u202f\u3000]")
 _MARKER = re.compile(r"\[\[\s{0,3}##\s{0,3}(\w{1,64})\s{0,3}##\s{0,3}\]\]")
+_MANGLED = re.compile(r"^[ \t]*\[{1,2} ?## ?(\w{1,64}) ?#{0,3} ?\]{0,2}[ \t]*$", re.MULTILINE)  # by a weak model
 _CUT_MARKER = re.compile(r"\[\[\s{0,3}(?:##?\s{0,3}(?:\w{1,64}\s{0,3}(?:##?\s{0,3}\]?)?)?)?\Z")  # by the token limit
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[^`\n]{0,40}$\n?", re.MULTILINE)
@@ -54,7 +55,9 @@ def sections(text: str) -> list[tuple[str, str]]:
 
     Text before the first marker has the field "". What follows `completed` is a turn that the model made up.
     """
-    pieces = _MARKER.split(_CUT_MARKER.sub("", text))
+    if "[" in text:
+        text = _CUT_MARKER.sub("", _MANGLED.sub(r"[[ ## \1 ## ]]", text))
+    pieces = _MARKER.split(text)
     found = [("", pieces[0])]
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
         if name.lower() == "completed":
