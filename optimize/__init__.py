@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from .evaluate import Evaluate
     from .evaluation import EvaluationInterrupted, EvaluationResult, EvaluationStopped
     from .examples import load_examples
+    from .fine_tuning import supervised_rows
     from .gepa import gepa_metric
     from .intervals import mcnemar, wilson
     from .log_lines import LogError
     from .metrics import ExactMatch, Solved, exact_match, solved
     from .paired import Difference
+    from .preferences import preference_pairs
     from .role_example import RoleExample
     from .role_metrics import role_metric
     from .role_optimizer import RoleOptimizer
@@ -61,10 +63,12 @@ _FILES = {
     "gepa_metric": "gepa",
     "load_examples": "examples",
     "mcnemar": "intervals",
+    "preference_pairs": "preferences",
     "role_examples": "role_sets",
     "role_metric": "role_metrics",
     "solved": "metrics",
     "space_of": "space",
+    "supervised_rows": "fine_tuning",
     "wilson": "intervals",
 }
 
@@ -99,10 +103,12 @@ __all__ = [
     "gepa_metric",
     "load_examples",
     "mcnemar",
+    "preference_pairs",
     "role_examples",
     "role_metric",
     "solved",
     "space_of",
+    "supervised_rows",
     "wilson",
 ]
 

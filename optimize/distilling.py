@@ -13,6 +13,7 @@ import dspy
 
 from ..modules.header import digest, settled
 from ..modules.program import Program
+from .chat import exchange
 from .comparing_baselines import metric_for_all, question_of
 from .demo_selection import selected
 from .evaluate import Evaluate
@@ -228,10 +229,5 @@ def _taught(outcome: Outcome, predictor: Any) -> dict[str, Any]:
 
 def _row(demo: Demo, predictor: Any) -> dict[str, Any]:
     """One line of a fine-tuning file, as the configured adapter would ask and be answered."""
-    adapter: Any = dspy.settings.adapter or dspy.ChatAdapter()
-    signature = predictor.signature
-    inputs = {name: demo.fields[name] for name in signature.input_fields if name in demo.fields}
-    outputs = {name: demo.fields[name] for name in signature.output_fields if name in demo.fields}
-    said = adapter.format_assistant_message_content(signature=signature, outputs=outputs)
-    asked = adapter.format(signature=signature, demos=[], inputs=inputs)
-    return {"messages": [*asked, {"role": "assistant", "content": said}]}
+    asked, said = exchange(predictor.signature, demo.fields)
+    return {"messages": [*asked, said]}

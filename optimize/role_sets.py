@@ -64,7 +64,7 @@ def role_examples(
             raise ValueError(f"roles={wanted!r}: {name!r} is none of {', '.join(map(repr, ROLES))}")
     if not isinstance(program, Program):
         raise TypeError(f"program={type(program).__name__}: must be one of ours; of a pipeline, give the inner program")
-    seen = list(_seen(results, program, examples, metric, metric_threshold, proposals_are_all))
+    seen = list(seen_in(results, program, examples, metric, metric_threshold, proposals_are_all))
     return sets_of(seen, wanted, balanced=balanced, seed=seed)
 
 
@@ -72,7 +72,7 @@ def sets_of(seen: Iterable[Seen], roles: Sequence[str] = ROLES, *, balanced: boo
     """The same, of searches that were seen."""
     found: dict[str, dict[str, RoleExample]] = {role: {} for role in roles}
     for one in seen:
-        for example in _examples(one, roles):
+        for example in examples_of(one, roles):
             kept, key = found[example.role], digest(settled(dict(example.inputs().items())))
             if key not in kept or (example.truth and not kept[key].truth):
                 kept[key] = example
@@ -93,7 +93,8 @@ def balance(examples: Sequence[RoleExample], seed: int = 0) -> list[RoleExample]
     return [example for i, example in enumerate(examples) if example.truth is None or i in kept]
 
 
-def _examples(seen: Seen, roles: Sequence[str]) -> Iterator[RoleExample]:
+def examples_of(seen: Seen, roles: Sequence[str]) -> Iterator[RoleExample]:
+    """Of one search, in the order of its requests, with those that contradict each other."""
     for request in seen.requests():
         role = ROLE_OF[type(request)]
         if role not in roles or (isinstance(request, Propose | Rate) and request.sample):
@@ -108,7 +109,7 @@ def _examples(seen: Seen, roles: Sequence[str]) -> Iterator[RoleExample]:
 # ---- what results may be
 
 
-def _seen(
+def seen_in(
     results: Any,
     program: Program,
     examples: Sequence[dspy.Example] | None,
@@ -116,6 +117,7 @@ def _seen(
     threshold: float | None,
     proposals_are_all: bool,
 ) -> Iterator[Seen]:
+    """Each search that `results` hold, in any of the forms that `role_examples` takes."""
     scorer = None if metric is None else Scorer(metric)
     for example, thing in _pairs(results, program, examples):
         accepted = None

@@ -141,7 +141,7 @@ class Seen:
         result, role = self.result, self.role(request)
         node = result.tree[request.node]
         children = [child for child in result.tree.children(node) if self._real.is_so(child)]
-        labelled = [(result.shown(c), c, label) for c in children if (label := self._label(c, role)) is not None]
+        labelled = [(result.shown(c), c, label) for c in children if (label := self.label(c, role)) is not None]
         good = {shown: written(result, c) for shown, c, label in labelled if label.truth}
         task: Any = result.task
         keys = {task.key(child.state): label for _, child, label in labelled if child.state is not None}
@@ -162,7 +162,7 @@ class Seen:
     def _verdicts(self, request: Rate) -> Verdicts | None:
         role = self.role(request)
         nodes = [self.result.tree[id] for id in request.nodes]
-        known = tuple(self._label(node, role) for node in nodes)
+        known = tuple(self.label(node, role) for node in nodes)
         truths = [label.truth for label in known if label is not None]
         mode = role.mode if isinstance(role, Rater) else "value"
         if mode == "pairs" and set(truths) != {True, False}:
@@ -171,7 +171,7 @@ class Seen:
             return None
         return Verdicts(role, known, tuple(self.name(node.id) for node in nodes))
 
-    def _label(self, node: Node[Any, Any], role: Any) -> Label | None:
+    def label(self, node: Node[Any, Any], role: Any) -> Label | None:
         """A judge is asked how near an attempt has come, not what may become of it: one that failed has failed.
 
         Nor is an attempt that failed the right step, though a later one was built upon it.
