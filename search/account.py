@@ -29,6 +29,11 @@ class Account:
             self.by_role[ROLES[type(request)]].add(usage)
             self._share(request.nodes if type(request) is Rate else (request.node,), usage)  # type: ignore[union-attr]
 
+    def charge(self, kind: type[Request], usage: Usage) -> None:
+        """A reply was paid for that is not told."""
+        self.spent.add(usage)
+        self.by_role[ROLES[kind]].add(usage)
+
     def _share(self, nodes: tuple[int, ...], usage: Usage) -> None:
         share, by_node = 1 / len(nodes), self.by_node
         for id in nodes:

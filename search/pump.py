@@ -14,7 +14,7 @@ from .growth import Growth
 from .journal import Journal
 from .marks import Marks
 from .protocol import FREE, Ask, Failed, Refused, Reply, Request
-from .replay import replay
+from .replay import Told, replay
 from .search import Search
 from .tree import A, S, Tree
 
@@ -53,6 +53,7 @@ class Pump(Generic[S, A, C]):
         self._prepare, self._observe, self._recall = prepare, observe, recall
         self._marks = None if journal is None else Marks(search.tree)
         self._growth = None if journal is None or self._marks is None else Growth(journal, search.tree, self._marks)
+        self._kept: Told = {}  # paid for by an earlier run
         self._waiting: deque[Ask] = deque()
         self._delayed: list[tuple[float, int, Ask]] = []  # a heap by the time at which each may start
         self._closing = False
@@ -62,7 +63,8 @@ class Pump(Generic[S, A, C]):
         """Tell again what a journal holds, a reply a step. To be done before all else."""
         if self._journal is not None:
             tell = self.tell
-            self._waiting.extend((yield from replay(self._journal, self.search, self._asks, self._told_again, tell)))
+            left, self._kept = yield from replay(self._journal, self.search, self._asks, self._told_again, tell)
+            self._waiting.extend(left)
             self._closing = self.search.status is not SearchStatus.RUNNING
             if self._growth is not None:
                 self._growth.resumed()
@@ -73,6 +75,8 @@ class Pump(Generic[S, A, C]):
         free: whether there is a slot for it.
         """
         while (ask := self._next_ask(now, free)) is not None:
+            if (kept := self._kept.pop((ask.request, ask.attempt, ask.about), None)) is not None:
+                return ask, kept
             why = self.search.ceiling(ask.request)  # may have been reached since it was asked
             if why is None:
                 return ask, self._make(ask)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 from .budget import SearchStatus
 from .codec import Recorded
 from .journal import Journal, JournalError
-from .protocol import Answer, Ask, Failed, Reply, Request
+from .protocol import FREE, Answer, Ask, Failed, Reply, Request
 from .search import Search
+
+Told = dict[tuple[Request, int, int | None], Reply]  # by a request, its attempt, and the mark of its nodes
 
 
 def replay(
@@ -18,12 +21,14 @@ def replay(
     ask: Callable[[], list[Ask]],
     made: Callable[[Ask, Reply | None], Reply | None],
     tell: Callable[[Ask, Reply], None],
-) -> Generator[None, None, list[Ask]]:
-    """Tell one reply after each step; returns the asks that are left, in order: the world's.
+) -> Generator[None, None, tuple[list[Ask], Told]]:
+    """Tell one reply after each step; returns the asks that are left, in order: the world's. And what was paid for and
+    not asked for here, the closing calls of runs that smaller budgets ended: it counts, and may be asked for yet.
 
     ask: drains the search. made: the reply to tell, given that on disk (None: code's); None: there is none any more.
     Raises JournalError for a reply that was paid for and is another run's.
     """
+    kept: Told = {}
     asked: dict[tuple[Request, int], Ask] = {}
     late: dict[tuple[Request, int], Ask] = {}  # in flight as the search ended: told if it was, and never started
     ended = False
@@ -42,12 +47,16 @@ def replay(
         if (open := asked.pop(key, None) or late.pop(key, None)) is None:
             if search.status is SearchStatus.RUNNING and not search.short and _paid(line):
                 raise _another_run(journal, line.request, "this run does not ask for it")
-            continue  # the closing call of a run that a smaller budget ended, or what this one's does not cover
+            if line.reply is not None and isinstance(line.request, Answer):  # of a run that a smaller budget ended
+                search.charge(line.request, line.reply.usage)
+                kept[line.request, line.attempt, line.about] = replace(line.reply, usage=FREE)
+            continue  # or of a larger one, which this one's does not cover
         if line.about is not None and line.about != open.about:
             if _paid(line):
                 raise _another_run(journal, line.request, "it is about another node than here")
             reply = None  # of a run that a smaller budget ended: what costs nothing went on from there
         elif line.reply is not None and _ended_it(line.reply):
+            search.charge(line.request, line.reply.usage)
             reply = None
         else:
             reply = made(open, line.reply)
@@ -57,7 +66,15 @@ def replay(
             asked[key] = open
         yield
     collect()
-    return sorted(asked.values(), key=lambda left: left.id)
+    for newest in sorted(asked.values(), key=lambda left: -left.id):
+        reply = kept.pop((newest.request, newest.attempt, newest.about), None)
+        if reply is not None:
+            tell(newest, reply)
+        elif not search.withdraw(newest.id):
+            continue
+        del asked[newest.request, newest.attempt]
+    collect()
+    return sorted(asked.values(), key=lambda left: left.id), kept
 
 
 def _ended_it(reply: Reply) -> bool:

@@ -119,6 +119,11 @@ class Requests:
         calls = self.price(request)
         return self.short or self._ceilings.met(self._spent, self._reserved + self.held, calls) if calls else None
 
+    @property
+    def overdrawn(self) -> Ended | None:
+        """The ceiling that all that is asked would pass by now."""
+        return self._ceilings.met(self._spent, self._reserved + self.held, 0)
+
     def ceiling(self, request: Request) -> Ended | None:
         """The ceiling reached since it was asked."""
         return self._ceilings.met(self._spent, 0, 0) if self.price(request) else None

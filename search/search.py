@@ -165,6 +165,27 @@ class Search(Generic[S, A]):
         else:
             self._take(item, outcome)
 
+    def charge(self, request: Request, usage: Usage) -> None:
+        """Count what was paid for a request that is not asked here: by an earlier run, of a smaller budget."""
+        self.account.charge(type(request), usage)
+
+    def withdraw(self, id: int) -> bool:
+        """Take back a request whose call has not started, where the budget does not cover it any more. False: it does.
+
+        With the last one that is open the search ends.
+        """
+        requests = self._requests
+        item, why = requests.open.get(id), requests.overdrawn
+        if item is None or why is None or not requests.price(item.request):
+            return False
+        requests.told(id, item.request)
+        requests.refused = requests.refused or why
+        if self.status is CLOSING:
+            self._settle_status()
+        else:
+            self._fill()
+        return True
+
     def stop(self, why: Ended = Ended.STOPPED) -> None:
         """End the search. Replies to requests already handed out may still be told."""
         if self.status is RUNNING:

@@ -809,18 +809,21 @@ def test_a_larger_budget_goes_on_and_its_closing_call_is_about_its_own_best_node
         world = Digits(7, unread=0.2)
         return search(controller, world, calls=calls, closing=lambda best: True), world
 
-    made = answers = 0
+    made = 0
     for calls in (3, 6, 11, 200):
         running, world = fresh(calls)
-        journal = Journal(tmp_path / "journal", HEADER)
-        answers += driven("threads, one call", running, world, journal, None, 0) > 0
-        made = sum(line["ask"][0] != "answer" for line in lines(tmp_path / "journal")[1:])
+        made += driven("threads, one call", running, world, Journal(tmp_path / "journal", HEADER), None, 0)
         assert running.closed is not None
+        assert running.spent.calls == made <= calls  # all that was paid, closing calls of earlier runs among it
+        paid = driven("threads, one call", fresh(calls)[0], world, Journal(tmp_path / "journal", HEADER), None, 0)
+        assert paid == 0
     whole, world = fresh(200)
     driven("threads, one call", whole, world, Journal(tmp_path / "other", HEADER), None, 0)
-    assert shot(running) == shot(whole)
-    assert made == whole.spent.calls - 1  # each other call was paid for once
-    assert answers == 4  # the closing calls of four runs
+    assert str(list(running.tree)) == str(list(whole.tree))
+    assert (running.best().id, running.closed) == (whole.best().id, whole.closed)
+    written = [line["ask"] for line in lines(tmp_path / "journal")[1:]]
+    assert sum(ask[0] != "answer" for ask in written) == whole.spent.calls - 1  # each other call was paid for once
+    assert made == whole.spent.calls - 1 + len({tuple(ask) for ask in written if ask[0] == "answer"})
 
 
 def test_where_a_larger_budget_goes_another_way_no_reply_is_given_to_another_node(tmp_path: Path) -> None:

@@ -39,13 +39,15 @@ def closing(found: Any) -> int:
 
 
 def closings(path: Path) -> int:
-    """The closing calls on disk: each budget may end with one of its own."""
-    return sum(line["ask"][0] == "answer" for line in replies(path))
+    """The closing calls that were paid for: each budget may end with one of its own, about another node."""
+    return sum(line["usage"][0] for line in replies(path) if line["ask"][0] == "answer")
 
 
 def bare(found: Any) -> dict[str, Any]:
-    """A result but for what it took."""
-    return {name: value for name, value in shown(found).items() if name not in ("spent", "spent_by")}
+    """A result but for what it took, and the words that tell it."""
+    nodes = [{name: value for name, value in node.items() if name != "spent"} for node in shown(found)["nodes"]]
+    told = {name: value for name, value in shown(found).items() if name not in ("spent", "spent_by", "explained")}
+    return told | {"nodes": nodes}
 
 
 @drivers
@@ -60,12 +62,13 @@ def test_a_raised_budget_goes_on_to_the_whole_run(name: str, kind: str, driver: 
         budget = {"calls": calls, "tokens": 2 * calls, "cost": 2.0 * calls, "nodes": max(2, int(share * nodes))}[kind]
         found, made = run(name, driver, concurrency=1, journal=path, budget={kind: budget})
         total += made
+        assert found.search.spent.calls == total  # all that was paid, the closing calls of shorter runs among it
+        assert total <= calls or kind == "nodes"
         ends.append(found.search.ended)
     assert ends == [kind] * 3
     again, made = run(name, driver, concurrency=1, journal=path, budget={"calls": 1000})
-    assert total + made == paid + closings(path) - closing(whole)  # nothing but a closing call is paid for again
+    assert total + made == again.search.spent.calls == paid - closing(whole) + closings(path)
     assert bare(again) == bare(whole)
-    assert again.search.spent.calls == whole.search.spent.calls
 
 
 @drivers
@@ -77,8 +80,11 @@ def test_a_raised_budget_goes_on_with_many_calls_in_flight(name: str, driver: st
         found, made = run(name, driver, journal=path, budget=max(3, int(share * paid)))
         assert found.search.ended == "calls"
         total += made
+        assert found.search.spent.calls == total <= max(3, int(share * paid))
+        same, made = run(name, driver, journal=path, budget=max(3, int(share * paid)))
+        assert (bare(same), made) == (bare(found), 0)
     again, made = run(name, driver, journal=path, budget={"calls": 1000})
-    assert total + made == paid + closings(path) - closing(whole)
+    assert total + made == again.search.spent.calls == paid - closing(whole) + closings(path)
     assert bare(again) == bare(whole)
 
 
@@ -93,3 +99,21 @@ def test_a_run_whose_time_was_up_goes_on_with_more(name: str, driver: str, tmp_p
     assert ends[0] == "seconds"
     again, _ = run(name, driver, concurrency=1, journal=path, budget={"calls": 1000})
     assert bare(again) == bare(whole)
+
+
+@drivers
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("name", ["beam", "mcts", "ab-mcts"])  # those that end with a closing call
+def test_a_budget_that_is_raised_call_by_call_is_never_passed(
+    name: str, concurrency: int, driver: str, tmp_path: Path
+) -> None:
+    path, total, advanced = tmp_path / "run.jsonl", 0, set()
+    for calls in range(3, 14):
+        found, made = run(name, driver, concurrency=concurrency, journal=path, budget=calls)
+        total += made
+        assert found.search.spent.calls == total <= calls
+        assert found.search.unclosed is None
+        assert closing(found) >= 1
+        advanced.add(len(found.search.tree))
+    assert closings(path) == closing(found)
+    assert len(advanced) > 1
