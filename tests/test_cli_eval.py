@@ -42,6 +42,9 @@ METRICS = """
     def wrong(example, prediction, trace=None):
         raise ValueError("no such thing as a score")
 
+    def narrow(example):
+        return 1.0
+
     number = 3
 """
 
@@ -246,6 +249,7 @@ def test_a_model_that_is_not_there_is_told_from_a_bad_score():
             "--metric 'right': it is solved, exact, or a function of your own, as module:name",
         ),
         (("ranks.csv", "--metric", "scoring:hlaf"), "--metric scoring:hlaf: there is no hlaf; did you mean half?"),
+        (("ranks.csv", "--metric", "scoring:narrow"), "--metric scoring:narrow: takes 1 arguments; let it take"),
         (
             ("ranks.csv", "--metric", "scoring:number"),
             "--metric scoring:number: this is a int; name a function of (example, prediction)",

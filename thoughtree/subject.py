@@ -95,6 +95,12 @@ def metric_of(name: str) -> Metric:
     if not callable(found):
         raise Mistake(f"--metric {name}: this is a {type(found).__name__}; name a function of (example, prediction)")
     metric: Metric = found
+    from .optimize.scoring import Scorer
+
+    try:
+        Scorer(metric)
+    except TypeError as error:  # of what it takes
+        raise Mistake(f"--metric {name}: {str(error).partition(': ')[2]}") from error
     return metric
 
 
