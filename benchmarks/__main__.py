@@ -40,6 +40,7 @@ BENCHMARKS = {
     "crosswords": ("GPT-4's recorded depth-first search on mini crosswords", True),
     "checked": ("GPT-4's recorded replies, with the checks in code on", True),
     "tune": ("the tuner where the truth is known: what it finds, pays and claims", True),
+    "local": ("puzzles that small real models solve by choosing among moves, beside chance; an hour", False),
     "humaneval": ("which recorded program to hand in, from visible tests and agreement", True),
 }
 
