@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from pathlib import Path
 from random import Random
 from statistics import fmean, quantiles
@@ -99,9 +99,9 @@ def measure(data: Path | None = None) -> Report:
         f"{PUZZLES} puzzles of each game, drawn by a fixed seed. Every model chooses, at temperature 0, from the same "
         "lists of legal moves in the same search, whose values are all equal; a server that holds replies to a schema "
         f"lets it say nothing but numbers of the list. Random choice: the same search, {SEEDS} seeds.",
-        "Right choices: of the moves chosen where the puzzle could still be solved, those after which it still can (Game "
-        "of 24), or that bring the goal a step nearer (Blocksworld). By chance: of as many drawn from the very same "
-        "lists. Lists of which all were taken are left out.",
+        "Right choices: of the moves chosen where the puzzle could still be solved, those after which it still can "
+        "(Game of 24), or that bring the goal a step nearer (Blocksworld). By chance: of as many drawn from the very "
+        "same lists. Lists of which all were taken are left out.",
         "A share of random runs of 5 % or less would speak for a model; the intervals are of 95 %.",
     ]
     return Report("local", "small real models that choose among legal moves, beside chance", list(rows()), notes)
@@ -195,7 +195,7 @@ def arranged(rng: Random) -> str:
             stacks.append([])
         stacks[place].append(block)
     said = [f"ontable({stack[0]})" for stack in stacks]
-    said += [f"on({upper},{lower})" for stack in stacks for lower, upper in zip(stack, stack[1:], strict=False)]
+    said += [f"on({upper},{lower})" for stack in stacks for lower, upper in pairwise(stack)]
     return ", ".join(said)
 
 
