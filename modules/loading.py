@@ -22,6 +22,7 @@ from .program import Program
 from .tree_of_thoughts import TreeOfThoughts
 
 LOOSER = ("without", "paths")  # what lets programs out of a Sandbox; only code may say so
+MOST_BYTES = 256_000_000  # of a file; demos may hold images
 PROGRAMS = ("TreeOfThoughts", "LATS", "RAP")
 
 
@@ -75,8 +76,12 @@ def load(
 
 
 def _state(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path}: too large for a saved program (more than {MOST_BYTES:,} bytes)")
     try:
-        state = orjson.loads(path.read_bytes())  # as DSPy, which wrote it
+        state = orjson.loads(content)  # as DSPy, which wrote it
     except ValueError as error:
         raise ValueError(f"{path}: not a saved program (not JSON: {error})") from error
     settings = state.get("settings") if isinstance(state, dict) else None

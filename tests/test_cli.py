@@ -564,6 +564,61 @@ def test_a_model_that_dspy_refuses(arguments, message):
     assert (told[: len(message)], code) == (message, Exit.MODEL)
 
 
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import sys; sys.exit(0)", "importing it failed: SystemExit: 0"),
+        ("def made():\n    raise SystemExit('no')", "made() failed: SystemExit: no"),
+    ],
+)
+def test_a_program_that_exits_is_no_success(source, message):
+    Path("leaves.py").write_text(source)
+    sys.modules.pop("leaves", None)
+    told, code = complaint("?", "--program", "leaves:made")
+    assert (told.startswith(f"--program leaves:made: {message}"), code) == (True, Exit.USAGE)
+
+
+def test_code_of_a_programs_own_that_exits_is_no_success():
+    source = """
+        from thoughtree import TreeOfThoughts
+
+        def propose(inputs, node, n):
+            raise SystemExit(0)
+
+        def rate(inputs, nodes):
+            return [1.0] * len(nodes)
+
+        program = TreeOfThoughts("question -> answer", propose=propose, rate=rate, answer="path")
+    """
+    Path("exits.py").write_text(dedent(source))
+    sys.modules.pop("exits", None)
+    told, code = complaint("?", "--program", "exits:program")
+    assert (told, code) == ("code of the program's own has ended it: SystemExit(0)", Exit.USAGE)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("4 9 10 13", "--load", "/dev/zero"),
+            "/dev/zero: too large for a saved program (more than 256,000,000",
+        ),
+        (("--input", "numbers=@/dev/zero"), "--input numbers=@/dev/zero: too large for an input (more than 10,000,000"),
+    ],
+)
+def test_a_file_without_end_is_refused(arguments, message):
+    told, code = complaint(*arguments)
+    assert (told.startswith(message), code) == (True, Exit.USAGE)
+
+
+def test_of_a_huge_wrong_value_the_message_shows_both_ends():
+    told, code = complaint("1 " * 5_000 + "x")
+    assert (code, len(told)) == (Exit.USAGE, 2_000 + len(" ... (8,077 more characters) ... "))
+    assert told.startswith("numbers='1 1 1")
+    assert told.endswith("'x' is not a whole number; give whole numbers, such as '4 9 10 13'")
+
+
 # ---- help
 
 

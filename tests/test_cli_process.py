@@ -180,6 +180,59 @@ def test_a_reader_who_has_gone_ends_it_quietly(environment, tmp_path, closed):
     assert said is None or said.count(b"\n") == 1  # that a stand-in plays; no traceback
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["solve", "--help"], ["solve", "--nope"]])
+def test_a_help_text_ends_quietly_where_nobody_reads(environment, tmp_path, arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "thoughtree", *arguments], cwd=tmp_path, env=environment, stdout=writing, stderr=writing
+    )
+    os.close(writing)
+    assert child.wait(PATIENCE) == 141
+
+
+def shell(line, environment, folder):
+    """What a line of a POSIX shell says and returns; $solve is the command."""
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env=environment | {"solve": f"{sys.executable} -m thoughtree solve"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_a_stream_may_be_closed(environment, tmp_path, redirected):
+    """What goes to the others, and into a file of the search's own, is what it ever is."""
+    done = shell(f"$solve '4 9 10 13' --journal run.jsonl {redirected}", environment, tmp_path)
+    assert done.returncode == 0
+    assert ("answer:" in done.stdout) == (">&-" not in redirected.replace("2>&-", ""))
+    assert done.stderr.count("\n") == ("2>&-" not in redirected)  # that a stand-in plays
+    lines = (tmp_path / "run.jsonl").read_text().splitlines()
+    assert all(json.loads(line) for line in lines)
+
+
+needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+
+
+@needs_full
+@pytest.mark.parametrize("options", ["", "--json", "--quiet", "--tree"])
+def test_output_that_cannot_be_written_is_said_in_one_line(environment, tmp_path, options):
+    done = shell(f"$solve '4 9 10 13' {options} >/dev/full", environment, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "thoughtree: the output cannot be written: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+@needs_full
+def test_messages_that_cannot_be_written_cost_nobody_the_result(environment, tmp_path):
+    done = shell("$solve '4 9 10 13' 2>/dev/full", environment, tmp_path)
+    assert done.returncode == 0
+    assert SOLVED.search(done.stdout)
+
+
 def test_a_terminal_sees_progress_that_is_gone_in_the_end(terminal):
     screen = terminal("4 9 10 13", "--json")
     code, out = screen.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 from .exits import Exit
@@ -12,6 +13,8 @@ from .search import JournalError
 
 def guarded(work: Callable[[], Exit]) -> Exit:
     """What `work` returns, or the exit code of what is wrong, after saying it."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a server that hangs up is no reader who has gone
     try:
         try:
             return work()
@@ -27,5 +30,8 @@ def guarded(work: Callable[[], Exit]) -> Exit:
         except KeyboardInterrupt:
             say("interrupted")
             return Exit.INTERRUPTED
+        except SystemExit as ended:  # whatever its code says, this command has no result
+            say(f"code of the program's own has ended it: SystemExit({ended.code!r})")
+            return Exit.USAGE
     except PipeClosed as closed:
         return closed.code

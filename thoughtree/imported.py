@@ -22,7 +22,7 @@ def imported(spec: str, kind: type[M], such_as: str = SEARCHES) -> M:
     if not isinstance(found, kind) and callable(found):
         try:
             found = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Mistake(f"--program {spec}: {name}() failed: {describe(error)}") from error
     if not isinstance(found, kind):
         raise Mistake(
@@ -42,7 +42,10 @@ def named_object(option: str, spec: str, such_as: str) -> tuple[Any, str]:
 
 
 def _module(told: str, name: str) -> Any:
-    here = os.getcwd()
+    try:
+        here = os.getcwd()
+    except FileNotFoundError as error:
+        raise Mistake(f"{told}: the current folder, where it may lie, is no more") from error
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -51,7 +54,7 @@ def _module(told: str, name: str) -> Any:
         if error.name == name or name.startswith(f"{error.name}."):
             raise Mistake(f"{told}: there is no module {error.name} in {here} or among what is installed") from error
         raise Mistake(f"{told}: importing it failed: {describe(error)}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends with sys.exit()
         raise Mistake(f"{told}: importing it failed: {describe(error)}") from error
 
 

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from .exits import Exit
+from .mistake import Mistake
 from .modules.calls.redaction import redact
 from .search.visible import one_line
 
 ENDLESS = 100_000  # columns of what is no terminal: whoever reads it wraps its lines
+LONGEST = 2_000  # characters of a message: what is wrong and its mend, and not all of the wrong value between them
 
 
 class PipeClosed(Exception):
     """Nobody reads any more."""
 
     code = Exit.PIPE
+
+
+def prepare() -> None:
+    """Before the command line is read: streams that take any text, also where they are closed or nobody reads.
+
+    What is printed before a command begins (a help text, say) ends quietly where its reader has gone; see `guarded`.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: else the next file that is opened would have its number
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")  # ASCII terminals exist
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, lambda *_: os._exit(Exit.PIPE))
 
 
 def console(stream: TextIO) -> Console:
@@ -35,26 +53,38 @@ def show(*things: RenderableType) -> None:
 
 def say(message: str) -> None:
     """Write a message to stderr, without keys; a line of its own, which a terminal wraps."""
-    _render(sys.stderr, Text(f"thoughtree: {one_line(redact(message))}"))
+    line = one_line(redact(message))
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST // 2]} ... ({len(line) - LONGEST:,} more characters) ... {line[-LONGEST // 2 :]}"
+    _render(sys.stderr, Text(f"thoughtree: {line}"))
 
 
 def write(text: str) -> None:
     """Write this to stdout as it is."""
-    _write(sys.stdout, text)
+    with _writing(sys.stdout):
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def _render(stream: TextIO, *things: RenderableType) -> None:
     out = console(stream)
-    with out.capture() as captured:
-        for thing in things:
-            out.print(thing)
-    _write(stream, captured.get())
-
-
-def _write(stream: TextIO, text: str) -> None:
-    try:
-        stream.write(text)
+    with _writing(stream):
+        with out.capture() as captured:
+            for thing in things:
+                out.print(thing)
+        stream.write(captured.get())
         stream.flush()
-    except BrokenPipeError as error:
+
+
+@contextmanager
+def _writing(stream: TextIO) -> Iterator[None]:
+    """PipeClosed where nobody reads any more, and Mistake where the output cannot be written."""
+    try:
+        yield
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # else Python complains as it exits
-        raise PipeClosed from error
+        if isinstance(error, BrokenPipeError):
+            raise PipeClosed from error
+        if stream is sys.stdout:
+            raise Mistake(f"the output cannot be written: {error.strerror}") from error
+        # A message that cannot be said, as its disk is full, say: that costs nobody the result.

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from .mistake import Mistake
 
+MOST = 10_000_000  # characters of a file
 LONGEST = 60  # characters of a wrong value that are shown
 
 
@@ -44,7 +45,11 @@ def _read(name: str, path: str) -> str:
     if not path:
         raise Mistake(f"--input {name}=@: no file is named; write {name}=@file, or {name}=@@ for the text '@'")
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open(encoding="utf-8-sig") as file:
+            text = file.read(MOST + 1)
+        if len(text) > MOST:
+            raise Mistake(f"--input {name}=@{path}: too large for an input (more than {MOST:,} characters)")
+        return text
     except UnicodeDecodeError as error:
         raise Mistake(f"--input {name}=@{path}: this file is no UTF-8 text") from error
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
