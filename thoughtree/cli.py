@@ -29,7 +29,7 @@ from .modules import SearchPrediction
 from .modules.program import Program
 from .offline import MODEL, NOTICE
 from .options import Options
-from .output import say, show, write
+from .output import prepare, say, show, write
 from .problem import problem_of
 from .report import answer_text, as_json, summary_text
 from .search import SearchResult, Stop
@@ -46,8 +46,7 @@ app = typer.Typer(
 
 def main() -> None:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # ASCII terminals exist
+    prepare()
     warnings.showwarning = lambda message, *_: say(f"warning: {message}")
     app()
 
