@@ -37,7 +37,8 @@ class Exports:
 
         Columns: id, parent (None: the root), depth, action, state (as the task renders it), status, reason, on_path
         (to the best node), value (on the rating's scale; None: not rated), verdict, ratings, lost_ratings, prior,
-        reward, visits, mean (of what was backed up; None: never visited), children, observation, answer (JSON).
+        reward, visits, mean (of what was backed up; None: never visited), children, calls, tokens, cost (dollars) and
+        seconds (of replies about it, shared out evenly where they are about several), observation, answer (JSON).
         """
         from .records import records
 

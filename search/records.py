@@ -19,6 +19,7 @@ def records(result: SearchResult[Any, Any]) -> list[dict[str, Scalar]]:
     path = {node.id for node in result.tree.path(result.best)}
     found: list[dict[str, Scalar]] = []
     for node in result.tree:
+        calls, tokens, cost, seconds = result.by_node.get(node.id, (0, 0, 0.0, 0.0))
         found.append(
             {
                 "id": node.id,
@@ -38,6 +39,10 @@ def records(result: SearchResult[Any, Any]) -> list[dict[str, Scalar]]:
                 "visits": node.visits,
                 "mean": node.q if node.visits else None,
                 "children": len(node.children),
+                "calls": calls,
+                "tokens": tokens,
+                "cost": cost,
+                "seconds": seconds,
                 "observation": _text(node.observation),
                 "answer": _text(node.answer),
             }

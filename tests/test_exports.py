@@ -24,7 +24,7 @@ from thoughtree.search import Beam, Budget, Ended, Search, SearchStatus, Tree, r
 from thoughtree.search.excerpt import excerpt
 from thoughtree.search.protocol import Propose, Proposed, Rate, Rated, Stepped
 from thoughtree.search.rollout_log import RolloutLog
-from thoughtree.search.saving import NODE_FIELDS
+from thoughtree.search.saving import NODE_FIELDS, summed
 
 FEW = ("terminal", "HTML", "line ends")
 hostile = pytest.mark.parametrize(
@@ -83,6 +83,7 @@ def test_the_schema_names_all_that_there_is():
     assert set(schema["properties"]["status"]["enum"]) == {status.value for status in SearchStatus}
     assert set(schema["properties"]["ended"]["enum"]) == {None, *(ended.value for ended in Ended)}
     assert set(schema["$defs"]["rollout"]["properties"]) == {*RolloutLog.__slots__}
+    assert set(schema["properties"]) == {*summed(wide(1)), "explained", "nodes"}
     described = [*schema["properties"].values(), *node.values()]
     assert [entry for entry in described if not entry.get("description")] == []
 

@@ -15,6 +15,7 @@ from . import __version__
 from .cli_calibrate import calibrated
 from .cli_compare import compared
 from .cli_eval import evaluated
+from .cli_export import ExportOptions, exported
 from .cli_tune import tuned
 from .cli_view import ViewOptions, viewed
 from .data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
@@ -94,6 +95,11 @@ def calibrate(options: CalibrateOptions) -> None:
     raise typer.Exit(guarded(lambda: calibrated(options)))
 
 
+def export(options: ExportOptions) -> None:
+    """Write a search as a drawing, as a table, or as rows to learn from."""
+    raise typer.Exit(guarded(lambda: exported(options)))
+
+
 def view(options: ViewOptions) -> None:
     """Show a search as one HTML page, which needs no network: its tree, prompts and replies, step by step."""
     raise typer.Exit(guarded(lambda: viewed(options)))
@@ -104,6 +110,7 @@ app.command("compare", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(
 app.command("calibrate", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(calibrate, CalibrateOptions))
 app.command("tune", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(tune, TuneOptions))
 app.command("view", no_args_is_help=True)(command(view, ViewOptions))
+app.command("export", no_args_is_help=True)(command(export, ExportOptions))
 
 
 def _solve(options: Options) -> Exit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, TypeVar, get_type_hints
 
 import typer
@@ -44,7 +44,12 @@ def command(run: Callable[[Chosen], None], kind: type[Chosen]) -> Callable[..., 
         run(kind(**given))
 
     parameters = [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        inspect.Parameter(
+            f.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if f.default is MISSING else f.default,
+            annotation=hints[f.name],
+        )
         for f in declared
     ]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
