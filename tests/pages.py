@@ -48,7 +48,8 @@ class Block:
 
     @property
     def said(self) -> list[str]:
-        """The lines that it says it prints."""
+        """The lines that it says it prints. AssertionError if it says so twice: one of them would be no promise."""
+        assert self.output is None or not _SAID.search(self.code), f"line {self.line}: comments and a text block"
         return _SAID.findall(self.code) if self.output is None else self.output.splitlines()
 
 
