@@ -15,13 +15,13 @@ import stat
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .chain import opened, sealed
 from .codec import Codec, Recorded
 from .lines import journal_line, json_object
+from .lock import lock
 from .protocol import Ask, Refused, Reply
 from .roles import ProtocolError, check_answer
 
@@ -66,10 +66,13 @@ class Journal:
             self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise JournalError(f"journal {self.path}: cannot be opened for writing: {error}") from error
+        self._place = os.path.abspath(self.path)  # whatever becomes the current folder
         try:
             if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
                 raise JournalError(f"journal {self.path}: not a regular file; give the path of one, new or a journal")
             self._take_lock()
+            self._own = _identity(os.fstat(self._file.fileno()))
+            self._known = _identity(os.stat(self._place)) == self._own  # some file systems number files anew
             self._read(json.loads(json.dumps({"format": FORMAT} | dict(header), default=str)))
         except BaseException:
             self._file.close()
@@ -173,21 +176,31 @@ class Journal:
             self._broken = JournalError(f"journal {self.path}: cannot be written: {error}")
             raise self._broken from error
         self._check = check
+        if self._is_gone():  # the file that was written to has no name any more, or another
+            self._broken = JournalError(
+                f"journal {self.path}: deleted, moved or replaced while this run was writing to it; what was paid for "
+                "is not there to go on from. Start again with another journal, and leave it alone meanwhile"
+            )
+            raise self._broken
+
+    def _is_gone(self) -> bool:
+        """Whether the path leads elsewhere by now."""
+        try:
+            return _identity(os.stat(self._place)) != self._own and self._known
+        except FileNotFoundError:
+            return True
+        except OSError:  # nobody can tell
+            return False
 
     def _take_lock(self) -> None:
         try:
-            import fcntl
-        except ImportError:  # no such lock on this system
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._unlock = lock(self._file)
         except BlockingIOError as error:
             raise JournalError(f"journal {self.path}: another run is writing to it; give each run its own") from error
         except OSError as error:
             raise JournalError(
                 f"journal {self.path}: cannot be locked ({error}); give a path on a local disk"
             ) from error
-        self._unlock = partial(fcntl.flock, self._file.fileno(), fcntl.LOCK_UN)
 
     # ---- what is there already
 
@@ -281,3 +294,7 @@ class Journal:
 
     def _wrong(self, number: int, why: str) -> JournalError:
         return JournalError(f"journal {self.path}, line {number}: {why}")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
