@@ -25,7 +25,7 @@ same on another machine.
 `python -m benchmarks NAME` runs one, and exits with 1 where a figure misses what it has to reach. Some replay
 recordings of models, or puzzles, from a folder of data that is no part of the repository: `--data DIR`. Models that
 answer here are scripted, or noisy stand-ins whose error rates are those measured of GPT-4, or GPT-4's own recorded
-replies. None is called.
+replies. Only `local` asks real models, two small ones, on this machine.
 """
 
 
