@@ -15,6 +15,7 @@ from .data_options import TuneOptions
 from .exits import Exit
 from .guarded import guarded
 
+GRACE = 30.0  # seconds to end in, once asked to
 Work = Callable[..., Exit]  # importable, as each process imports it anew
 
 
@@ -51,7 +52,10 @@ def started(work: Work, given: Sequence[Any], many: int) -> Iterator[list[Any]]:
                 process.terminate()
         for process in processes:
             if process.pid is not None:
-                process.join()
+                process.join(GRACE)
+                if process.exitcode is None:  # a thread of the user's own keeps it
+                    process.kill()
+                    process.join()
 
 
 def _work(work: Work, given: Sequence[Any]) -> None:
