@@ -3,11 +3,12 @@
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
@@ -74,21 +75,28 @@ def start(arguments, environment, folder, **streams):
 
 
 class Terminal:
-    """A child whose stderr is a terminal of 80 columns. seen: what it has shown there."""
+    """A child whose stderr is a terminal of 80 columns. seen: what it has shown there.
+
+    A thread reads it all the while: a terminal that nobody reads takes a few kilobytes, and then the child waits.
+    """
 
     def __init__(self, arguments, environment, folder):
         self.mine, theirs = pty.openpty()
         self.seen = b""
         self.child = start(arguments, environment, folder, stdout=subprocess.PIPE, stderr=theirs)
         os.close(theirs)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        with suppress(OSError):  # how Linux says that the other end is closed
+            while shown := os.read(self.mine, 65536):
+                self.seen += shown
 
     def wait_for(self, pattern):
-        """Read until the pattern has been shown."""
-        until = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            ready, _, _ = select.select([self.mine], [], [], max(0.0, until - time.monotonic()))
-            assert ready, f"{pattern!r} was never shown, but {self.seen!r}"
-            self.seen += os.read(self.mine, 65536)
+        """Until the pattern has been shown."""
+        until(lambda: re.search(pattern, self.seen) or not self.reader.is_alive())
+        assert re.search(pattern, self.seen), f"{pattern!r} was never shown, but {self.seen!r}"
 
     def interrupt(self):
         self.child.send_signal(signal.SIGINT)
@@ -96,11 +104,7 @@ class Terminal:
     def end(self):
         """Exit code and stdout."""
         out, _ = self.child.communicate(timeout=PATIENCE)
-        while select.select([self.mine], [], [], 0)[0]:
-            try:
-                self.seen += os.read(self.mine, 65536)
-            except OSError:  # how Linux says that the other end is closed
-                break
+        self.reader.join(PATIENCE)
         return self.child.returncode, out.decode()
 
     def close(self):
@@ -108,6 +112,7 @@ class Terminal:
             self.child.kill()
             self.child.wait()
         self.child.stdout.close()
+        self.reader.join(PATIENCE)
         os.close(self.mine)
 
 
