@@ -35,8 +35,8 @@ class Evaluate(dspy.Evaluate):
     prediction), perhaps with a trace, that returns a bool, a number, or an object with `score`; GEPA's too.
     num_threads: examples in flight (None: DSPy's setting, 8); a search has calls in flight of its own.
     max_errors: failures that stop the run (None: DSPy's setting, 10); a wrong key or an empty account stops at once.
-    failure_score: what a failed example counts as; None leaves it out of the score. provide_traceback: keep
-    tracebacks in the outcomes. save_as_csv, save_as_json: files to write, also when the run is stopped.
+    failure_score: what a failed example counts as; None leaves it out of the score. provide_traceback: log
+    tracebacks, and keep them in the outcomes. save_as_csv, save_as_json: files to write, also when the run is stopped.
     resume: a folder in which each finished example is kept, and of half-done ones the search's journal or the replies
     of the configured LM (not of LMs bound by `set_lm`), so that the same evaluation goes on after a kill without paying
     again. Predictions that were read from it carry no search. A SharedRun: several processes share the examples out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import dspy
 
 from ..modules.calls.limit import limit
+from ..search.visible import visible
 from . import identity
 from .evaluation import EvaluationResult, EvaluationStopped
 from .fields import keys_of
@@ -24,6 +26,8 @@ from .running import Runner
 from .scoring import Scorer
 from .shared_run import SharedRun
 from .workers import LOOK_UP
+
+logger = logging.getLogger(__name__)
 
 Job = tuple[int, dspy.Example, str]
 
@@ -133,6 +137,8 @@ class Run:
     def _ended(self, job: Job, outcome: Outcome) -> None:
         """On disk before it is counted; counted before the thread that ran it begins anything else."""
         self._idle = False
+        if outcome.details is not None:
+            logger.error("example %d: the %s failed\n%s", outcome.index, outcome.at, visible(outcome.details))
         if self.log is not None:
             self.log.write(job[2], outcome)
         with self._lock:

@@ -305,13 +305,15 @@ def test_a_wrong_key_stops_it_at_once(program):
     assert len(s.value.result.errors) == 1
 
 
-def test_tracebacks_are_kept_where_they_are_asked_for():
+def test_tracebacks_are_kept_and_logged_where_they_are_asked_for(caplog):
+    assert Evaluate(devset=examples(2), metric=even)(Says(fails_on(0))).errors[0].details is None
+    assert "Traceback" not in caplog.text
     result = Evaluate(devset=examples(2), metric=even, provide_traceback=True)(Says(fails_on(0)))
     assert "in fn\n" in result.errors[0].details
-    assert Evaluate(devset=examples(2), metric=even)(Says(fails_on(0))).errors[0].details is None
+    assert f"example 0: the program failed\n{result.errors[0].details}" in caplog.text
 
 
-def test_no_key_reaches_an_error(monkeypatch):
+def test_no_key_reaches_an_error(monkeypatch, caplog):
     monkeypatch.setenv("OTHER_API_KEY", "planted-secret-1")
 
     def leaks(i):
@@ -320,7 +322,7 @@ def test_no_key_reaches_an_error(monkeypatch):
     with pytest.raises(EvaluationStopped) as stopped:
         Evaluate(devset=examples(1), metric=even, provide_traceback=True)(Says(leaks))
     (failed,) = stopped.value.result.errors
-    told = f"{stopped.value} {failed.error} {failed.details}"
+    told = f"{stopped.value} {failed.error} {failed.details} {caplog.text}"
     assert "sk-abc" not in told
     assert "planted-secret" not in told
 
