@@ -17,6 +17,7 @@ from .blocksworld_move import BlockMove, after, legal, read_move
 from .blocksworld_text import in_pddl, in_words, read_facts, read_initial
 from .blocksworld_vocabulary import BlocksworldVocabulary
 from .codec import texts
+from .layout import brief
 from .task import Task
 
 
@@ -36,10 +37,10 @@ def read_goal(given: Any, blocks: Iterable[str]) -> frozenset[str]:
     """
     goal = read_facts(given, "goal", frozenset(blocks))
     if not goal:
-        raise ValueError(f"goal={given!r}: no facts, so that anything would do; give some, such as `on(a,b)`")
+        raise ValueError(f"goal={brief(given)}: no facts, so that anything would do; give some, such as `on(a,b)`")
     for rule in violated(goal):
         if rule != NOWHERE:  # a goal says no more than it wants
-            raise ValueError(f"goal={given!r} cannot hold: {rule}")
+            raise ValueError(f"goal={brief(given)} cannot hold: {rule}")
     return goal
 
 
@@ -90,7 +91,7 @@ class Blocksworld(Task[BlocksworldState, BlockMove]):
         for name in ("initial", "goal"):
             if name not in inputs:
                 mend = "give initial='on(a,b), ontable(b)', goal='on(b,a)'"
-                raise ValueError(f"inputs={dict(inputs)!r} has no field `{name}`; {mend}")
+                raise ValueError(f"inputs={brief(dict(inputs))} has no field `{name}`; {mend}")
         facts = read_initial(inputs["initial"])
         return BlocksworldState(facts, read_goal(inputs["goal"], blocks_of(facts)))
 

@@ -9,6 +9,7 @@ from typing import Any
 from .blocksworld_facts import ARITY, blocks_of, completed, fact, parts, places, violated
 from .blocksworld_words import NAME, Said, Statement
 from .blocksworld_words import said as said_in_words
+from .layout import brief
 
 _PREDICATE = r"on[-_]?table|on|clear|holding|in[-_]?hand|held|(?:hand|arm|gripper)[-_]?empty"
 _NAMED = {"inhand": "holding", "held": "holding", "armempty": "handempty", "gripperempty": "handempty"}
@@ -60,23 +61,23 @@ def read_facts(given: Any, name: str, blocks: Collection[str] | None = None) -> 
     elif isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
         texts = list(given)
     else:
-        raise ValueError(f"{name}={given!r}: no text and no list; {MEND}")
+        raise ValueError(f"{name}={brief(given)}: no text and no list; {MEND}")
     found: set[str] = set()
     for text in texts:
         if not isinstance(text, str):
-            raise ValueError(f"{name}: {text!r} is no text; {MEND}")
+            raise ValueError(f"{name}: {brief(text)} is no text; {MEND}")
         if text.count("(") != text.count(")"):
-            raise ValueError(f"{name}: unbalanced brackets in {text.strip()!r}; {MEND}")
+            raise ValueError(f"{name}: unbalanced brackets in {brief(text.strip())}; {MEND}")
         read = said(text)
         if read.denied:
-            raise ValueError(f"{name}={text.strip()!r} denies {min(read.denied)}; give only what holds")
+            raise ValueError(f"{name}={brief(text.strip())} denies {min(read.denied)}; give only what holds")
         if read.unread or (text.strip() and not read.statements):
-            unread = f", in {read.unread[0]!r}" if read.unread else ""
-            raise ValueError(f"{name}={text.strip()!r}: no fact{unread}; {MEND}")
+            unread = f", in {brief(read.unread[0])}" if read.unread else ""
+            raise ValueError(f"{name}={brief(text.strip())}: no fact{unread}; {MEND}")
         found |= read.facts
     if blocks is not None and (unknown := sorted(blocks_of(found) - frozenset(blocks))):
         known = ", ".join(sorted(blocks))
-        raise ValueError(f"{name}: unknown block {unknown[0]!r}; the blocks are {known}")
+        raise ValueError(f"{name}: unknown block {brief(unknown[0])}; the blocks are {known}")
     return frozenset(found)
 
 
@@ -84,12 +85,12 @@ def read_initial(given: Any) -> frozenset[str]:
     """A whole state; what follows from the places of its blocks may be left out. ValueError for anything else."""
     facts = read_facts(given, "initial")
     if not facts:
-        raise ValueError(f"initial={given!r}: no facts; {MEND}")
+        raise ValueError(f"initial={brief(given)}: no facts; {MEND}")
     facts = completed(facts)
     if broken := violated(facts):
         lost = sorted(blocks_of(facts) - places(facts).keys())
         mend = f"; say where {lost[0]} is, such as `ontable({lost[0]})`" if lost else ""
-        raise ValueError(f"initial={given!r}: {broken[0]}{mend}")
+        raise ValueError(f"initial={brief(given)}: {broken[0]}{mend}")
     return facts
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..search.protocol import Illegal
 from .crosswords_board import BLANK, CHANGED, EMPTY, FILLED, SLOTS, UNFILLED, rows, words, written
 from .crosswords_fill import Fill, read_fill
+from .layout import brief
 from .task import Task
 
 THERE = "word already there"
@@ -119,7 +120,7 @@ class Crosswords(Task[CrosswordsState, Fill]):
 def read_clues(inputs: Mapping[str, Any]) -> tuple[str, ...]:
     """The ten clues in `inputs["clues"]`, h1 to v5. ValueError, with the mend, for anything else."""
     if "clues" not in inputs:
-        raise ValueError(f"inputs={dict(inputs)!r} has no field `clues`; {MEND}")
+        raise ValueError(f"inputs={brief(dict(inputs))} has no field `clues`; {MEND}")
     given = inputs["clues"]
     if isinstance(given, str):
         given = _of_text(given)
@@ -129,11 +130,11 @@ def read_clues(inputs: Mapping[str, Any]) -> tuple[str, ...]:
             raise ValueError(f"clues: there is none for {', '.join(missing)}; {MEND}")
         given = [named[slot] for slot in SLOTS]
     if not isinstance(given, Sequence) or len(given) != len(SLOTS):
-        count = f"there are {len(given)}" if isinstance(given, Sequence) else f"{given!r} is no list"
+        count = f"there are {len(given)}" if isinstance(given, Sequence) else f"{brief(given)} is no list"
         raise ValueError(f"clues: {count}; {MEND}")
     for slot, clue in zip(SLOTS, given, strict=True):
         if not isinstance(clue, str) or not clue.strip():
-            raise ValueError(f"clues: {slot} is {clue!r}; {MEND}")
+            raise ValueError(f"clues: {slot} is {brief(clue)}; {MEND}")
     return tuple(" ".join(clue.split()) for clue in given)
 
 

@@ -16,6 +16,7 @@ from ..search.protocol import Illegal
 from .arithmetic import Expression, check_expression, combine, value_of, written
 from .game24_input import MOST_NUMBERS, read_numbers, read_target
 from .game24_move import BY_ZERO, NOT_AVAILABLE, Move, read_move
+from .layout import brief
 from .notation import Number, read_number
 from .reachable import reachable
 from .stepping import marked_answer
@@ -87,7 +88,9 @@ class Game24(Task[Game24State, Move]):
     def _puzzle(self, inputs: Mapping[str, Any]) -> tuple[int, ...]:
         numbers = read_numbers(inputs, self.count)
         if len(numbers) == 1 and numbers[0] != self.goal:
-            raise ValueError(f"numbers={inputs['numbers']!r}: too few numbers (1) to make {self.goal}; give at least 2")
+            raise ValueError(
+                f"numbers={brief(inputs['numbers'])}: too few numbers (1) to make {self.goal}; give at least 2"
+            )
         return numbers
 
     def parse(self, text: str, state: Game24State) -> Move | Illegal:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 MOST = 20_000  # characters of a text among others
+MOST_SHOWN = 300  # of a wrong value in an error
 
 
 def numbered(items: Iterable[str], separator: str = "\n") -> str:
@@ -35,6 +37,11 @@ def hanging(text: str, margin: str = "   ") -> str:
     """`text` with its lines from the second on behind a margin. A line ends where any reader may see an end."""
     first, *rest = text.splitlines() or [""]
     return "\n".join([first, *(margin + line if line else "" for line in rest)])
+
+
+def brief(value: Any) -> str:
+    """A wrong value as an error names it: whole, unless it would crowd out what is wrong of it."""
+    return cut(repr(value), MOST_SHOWN)
 
 
 def cut(text: str, most: int = MOST) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from ..search.environment import Observed
 from ..search.protocol import Illegal
 from .attempts import Attempts, judged
+from .layout import brief
 from .program_runner import MODULE, Runner, runner_of
 from .program_text import normal_form, program_text
 from .visible_tests import preamble, visible_tests
@@ -76,12 +77,12 @@ class Programming:
         """No attempt yet. ValueError for inputs without tests."""
         text = _given(inputs, self.tests, "the visible tests")
         if not isinstance(text, str) and not (isinstance(text, Sequence) and all(isinstance(one, str) for one in text)):
-            raise ValueError(f"inputs[{self.tests!r}]={_cut(text)}: must be text, or a list of texts")
+            raise ValueError(f"inputs[{self.tests!r}]={brief(text)}: must be text, or a list of texts")
         entry = inputs.get(self.entry, self.entry) if self.entry is not None else None
         found = visible_tests(text, entry)
         if not found and not self.allow_no_tests:
             raise ValueError(
-                f"inputs[{self.tests!r}]={_cut(text)}: no test found; give assert lines, or examples such as"
+                f"inputs[{self.tests!r}]={brief(text)}: no test found; give assert lines, or examples such as"
                 " `>>> f(1)` with the result below, or say Programming(allow_no_tests=True)"
             )
         if self.setup is not None:
@@ -140,8 +141,3 @@ def _given(inputs: Mapping[str, Any], name: str, what: str) -> Any:
     if name not in inputs:
         raise ValueError(f"inputs: there is no field {name!r} with {what}, only {sorted(inputs)}")
     return inputs[name]
-
-
-def _cut(text: Any) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 200 else f"{shown[:200]}..."

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from thoughtree.search.protocol import Stepped
-from thoughtree.tasks import FreeText, Illegal, Task, Thought
+from thoughtree.tasks import Blocksworld, Crosswords, FreeText, Game24, Illegal, Programming, Task, Thought
 from thoughtree.tasks.codec import state_type
 from thoughtree.tasks.stepping import checks_goal, marked_answer, parse, step
 
@@ -415,3 +415,26 @@ def test_a_state_that_cannot_be_written_names_task_type_and_mend(task: Task[Any,
 def test_loading_what_dump_never_wrote_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="BoardTask: not a state that dump wrote: 7"):
         BoardTask().load(7)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("task", "inputs"),
+    [
+        (Game24(), {"numbers": "x" * 10_000}),
+        (Game24(), {"numbers": [1] * 10_000}),
+        (Game24(), {"question": "x" * 10_000}),
+        (Blocksworld(), {"initial": "x " * 10_000, "goal": "on(a,b)"}),
+        (Blocksworld(), {"initial": "on(a,b), ontable(b)", "goal": "on(a" * 5_000}),
+        (Blocksworld(), {"question": "x" * 10_000}),
+        (Crosswords(), {"clues": "x" * 10_000}),
+        (Crosswords(), {"question": "x" * 10_000}),
+        (Programming(), {"tests": "x" * 10_000}),
+    ],
+)
+def test_an_error_of_a_huge_input_is_read_at_a_glance(task: Any, inputs: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"[;:] ") as raised:
+        task.initial(inputs)
+    assert len(str(raised.value)) < 1_000
