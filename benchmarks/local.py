@@ -102,6 +102,8 @@ def measure(data: Path | None = None) -> Report:
         "Right choices: of the moves chosen where the puzzle could still be solved, those after which it still can "
         "(Game of 24), or that bring the goal a step nearer (Blocksworld). By chance: of as many drawn from the very "
         "same lists. Lists of which all were taken are left out.",
+        "Always the first: a model may have a liking for a place in the list, and no other; the lists' order then does "
+        "its work.",
         "A share of random runs of 5 % or less would speak for a model; the intervals are of 95 %.",
     ]
     return Report("local", "small real models that choose among legal moves, beside chance", list(rows()), notes)
@@ -115,6 +117,9 @@ def rows(models: Sequence[str] = MODELS, puzzles: int = PUZZLES, seeds: int = SE
         expanded = f"{fmean(run.expansions for run in runs) / puzzles:.1f} expansions"
         at = f"95 % of runs: {cuts[0]:g} to {cuts[-1]:g}; {expanded}"
         yield beside(f"{game.name}: random choice solves, of {puzzles}", fmean(counts), at=at)
+        first = played(game, RuleLM(choose=lambda inputs, n, steps: steps[:n]))
+        at = f"{first.expansions / puzzles:.1f} expansions; {right(first)}"
+        yield beside(f"{game.name}: always the first of the list solves, of {puzzles}", first.solved, at=at)
         for model in models:
             yield from of_model(game, model, counts)
 
@@ -129,12 +134,20 @@ def of_model(game: Game, model: str, counts: Sequence[int]) -> Iterator[Row]:
     yield beside(f"{name} solves, of {puzzles}", found.solved, at=at)
     yield beside(f"{name}: random runs that solve as many", 100 * as_good, unit="%")
     if found.choices:
-        low, high = wilson(found.right, found.choices)
-        at = f"{100 * low:.0f} to {100 * high:.0f} %; by chance {100 * found.by_chance / found.choices:.0f} %"
-        yield beside(f"{name}: right choices, of {found.choices}", 100 * found.right / found.choices, "%", at)
+        share = 100 * found.right / found.choices
+        yield beside(f"{name}: right choices, of {found.choices}", share, "%", at=right(found))
     yield beside(f"{name}: replies that chose nothing, of {found.calls}", found.unread)
     at = f"{found.seconds:.0f} s in all, {found.tokens / max(1, found.calls):.0f} tokens a call"
     yield beside(f"{name}: time a call", found.seconds / max(1, found.calls), "s", at)
+
+
+def right(tally: Tally) -> str:
+    """The share of right choices, and what chance would make of the same lists."""
+    if not tally.choices:
+        return "no choices"
+    low, high = wilson(tally.right, tally.choices)
+    chance = 100 * tally.by_chance / tally.choices
+    return f"right: {100 * low:.0f} to {100 * high:.0f} %, by chance {chance:.0f} %"
 
 
 def played(game: Game, lm: Any) -> Tally:
@@ -165,7 +178,7 @@ def game24(many: int) -> Game:
     def good(task: Any, state: Any, new: Any) -> bool | None:
         return task.solvable(new) if task.solvable(state) else None
 
-    return Game("Game of 24", Game24(), Beam(width=2, branching=5, max_depth=3), puzzles, good)
+    return Game("Game of 24", Game24(), Beam(width=1, branching=5, max_depth=3), puzzles, good)
 
 
 def blocksworld(many: int) -> Game:
