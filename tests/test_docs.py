@@ -30,7 +30,7 @@ def text_of(page: str) -> str:
 
 
 def marked(page: str) -> Any:
-    marks = [pytest.mark.slow] if page in SLOW else []
+    marks = [pytest.mark.slow, pytest.mark.timeout(300)] if page in SLOW else []
     if page in NEEDS and importlib.util.find_spec(NEEDS[page]) is None:
         marks.append(pytest.mark.skip(reason=f"needs {NEEDS[page]}"))
     return pytest.param(page, marks=marks)
