@@ -127,7 +127,12 @@ def _part(part: Json) -> str:
 
 
 def _observation(node: Node[Any, Any]) -> str | None:
-    return None if node.observation is None else text_of(node.observation)
+    """What was seen, and below it what else the environment says, a line each."""
+    found = node.observation
+    if isinstance(found, dict) and isinstance(found.get("observation"), str):
+        more = [f"{name}: {text_of(value)}" for name, value in found.items() if name != "observation" and value]
+        return "\n".join([found["observation"], *more])
+    return None if found is None else text_of(found)
 
 
 def _answer(node: Node[Any, Any]) -> Json | None:

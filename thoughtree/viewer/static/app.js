@@ -1,6 +1,6 @@
 // The page: which run, which node, which tab; and what each event changes.
 
-const SMALL = 400; // nodes up to which a tree is opened whole
+const SMALL = 150; // nodes up to which a tree is opened whole
 
 class App {
   constructor() {
@@ -187,7 +187,7 @@ class App {
     const { run } = this, forth = step > run.step;
     run.step = step;
     if (forth) for (const id of run.active()) run.reveal(id);
-    if (run.count <= 4 * SMALL) for (const id of run.active()) run.expanded[id] = 1;
+    if (run.count <= 10 * SMALL) for (const id of run.active()) run.expanded[id] = 1;
     this.update();
     const [id] = run.active();
     if (id !== undefined && run.isThere(id)) {

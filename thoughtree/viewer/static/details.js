@@ -34,7 +34,7 @@ function path(run, id, pick) {
 function figures(run, id) {
   const spent = run.get("spent", id), value = run.value(id), verdict = run.get("verdict", id);
   const rows = [
-    ["Value", value === null ? null : number(value, 6), verdict ? oneLine(verdict) : null],
+    ["Value", value === null ? null : number(value, 6), verdict && Number(verdict) !== value ? oneLine(verdict) : null],
     ["Ratings", run.get("ratings", id), run.get("rater", id)],
     ["Ratings lost", run.get("lost", id)],
     ["Visits", run.get("visits", id)],

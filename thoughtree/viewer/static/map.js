@@ -3,9 +3,9 @@
 const ZOOM = { least: 0.004, most: 2.5 };
 
 class MapView {
-  constructor(run, { pick, toggle }) {
+  constructor(run, act) {
     this.run = run;
-    this.act = { pick, toggle };
+    this.act = act; // pick, toggle, tip
     this.canvas = h("canvas", { tabindex: 0, role: "img", class: "map" });
     this.frame = h("div", { class: "frame" }, this.caption = h("div", { class: "caption" }), this.canvas, this.tools());
     this.painter = new Painter(this.canvas.getContext("2d"), getComputedStyle(document.body).fontFamily);
@@ -42,7 +42,7 @@ class MapView {
       if (found !== this.hover) {
         this.hover = found;
         canvas.classList.toggle("over", found !== null);
-        this.act.tip?.(found, event);
+        this.act.tip(found, event);
         this.draw();
       }
     });
@@ -89,7 +89,7 @@ class MapView {
   leave() {
     if (this.hover === null) return;
     this.hover = null;
-    this.act.tip?.(null);
+    this.act.tip(null);
     this.draw();
   }
 
@@ -125,11 +125,9 @@ class MapView {
   open() {
     this.fit();
     if (this.scale >= 0.6) return;
-    const there = new Set(this.run.rows), ys = [...this.run.path].filter((id) => there.has(id)).map((id) => this.place.y[id]);
-    const low = Math.min(...ys), high = Math.max(...ys) + CARD.height;
-    this.scale = Math.min(0.85, Math.max(0.6, (this.height - 56) / (high - low)));
+    this.scale = 0.85;
     this.left = -24 / this.scale;
-    this.top = (low + high) / 2 - this.height / this.scale / 2;
+    this.top = this.place.y[0] + CARD.height / 2 - this.height / this.scale / 2;
     this.draw();
   }
 

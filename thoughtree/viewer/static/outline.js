@@ -79,7 +79,7 @@ class Outline {
   }
 
   row(id, at) {
-    const { run } = this, status = run.status(id), value = run.value(id), open = run.hasChildren(id) ? Boolean(run.expanded[id]) : null;
+    const { run } = this, status = run.status(id), value = run.value(id), open = run.canOpen(id) ? Boolean(run.expanded[id]) : null;
     const siblings = id ? run.children(run.nodes.parent[id]) : [0];
     const classes = ["row", `status-${status}`];
     if (run.isOnPath(id)) classes.push("on-path");
@@ -107,8 +107,7 @@ class Outline {
   second(id, status) {
     const { run } = this;
     if (FAINT.has(status) || status === "terminal") return run.verdict(id);
-    const state = run.nodes.state[id];
-    return oneLine(state.slice(state.trimEnd().lastIndexOf("\n") + 1), 60);
+    return run.brief(id);
   }
 
   worth(value, verdict) {
@@ -120,7 +119,7 @@ class Outline {
   words(id) {
     const { run } = this, value = run.value(id), verdict = run.get("verdict", id), visits = run.get("visits", id);
     return [`#${id} ${run.label(id)}`, run.verdict(id), value === null ? "" : `value ${number(value)}${verdict ? ` ${oneLine(verdict)}` : ""}`,
-      visits === null ? "" : counted(visits, "visit"), run.isOnPath(id) && run.path.size > 1 ? "on the path given back" : ""].filter(Boolean).join(", ");
+      visits === null ? "" : counted(visits, "visit"), run.isOnPath(id) ? "on the path given back" : ""].filter(Boolean).join(", ");
   }
 
   scrollTo(id) {

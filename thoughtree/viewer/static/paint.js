@@ -100,15 +100,14 @@ class Painter {
     context.font = `11px ${this.font}`;
     context.fillText(this.cut(this.second(run, id), CARD.width - 40), x + 28, y + 36);
     this.value(run, id, x, y, colours);
-    if (run.hasChildren(id) && run.nodes.born[run.kids[run.first[id]]] <= run.step) this.knob(run, id, x, y, colours);
+    if (run.canOpen(id)) this.knob(run, id, x, y, colours);
   }
 
   /** Below the action: what became of it, or where it led. */
   second(run, id) {
     const status = run.status(id);
     if (FAINT.has(status)) return run.verdict(id);
-    const state = run.nodes.state[id];
-    return oneLine(state.slice(state.trimEnd().lastIndexOf("\n") + 1), 80) || run.verdict(id);
+    return run.brief(id) || oneLine(run.get("verdict", id) ?? "", 60);
   }
 
   /** The value, the verdict and the visits, at the right; returns where they begin. */
@@ -116,11 +115,12 @@ class Painter {
     const { context } = this, value = run.value(id), visits = run.step >= run.steps.length ? run.get("visits", id) : null;
     const words = [value === null ? "" : number(value, 3), visits === null ? "" : `\u00d7${visits}`].filter(Boolean).join("  ");
     if (!words) return x + CARD.width - 8;
+    const end = x + CARD.width - (run.canOpen(id) ? 22 : 9);
     context.font = `600 11px ${this.font}`;
     context.textAlign = "right";
     context.fillStyle = colours.muted;
-    context.fillText(words, x + CARD.width - 9, y + 18);
-    return x + CARD.width - 14 - context.measureText(words).width;
+    context.fillText(words, end, y + 18);
+    return end - 5 - context.measureText(words).width;
   }
 
   /** A thin bar along the foot: how the value compares with the others. */

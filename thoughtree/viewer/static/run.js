@@ -92,7 +92,7 @@ class Run {
   }
 
   isOnPath(id) {
-    return this.step >= this.steps.length && this.path.has(id);
+    return this.path.size > 1 && this.step >= this.steps.length && this.path.has(id);
   }
 
   /** The nodes that the reply told at this step was about. */
@@ -102,6 +102,18 @@ class Run {
 
   label(id) {
     return id ? oneLine(this.nodes.action[id], 120) || "(blank)" : "start";
+  }
+
+  /** Where it led, on one line: the last of its state, unless that says the action again; else what was observed. */
+  brief(id) {
+    const state = this.nodes.state[id].trimEnd(), last = oneLine(state.slice(state.lastIndexOf("\n") + 1), 80);
+    if (last && !(id && last.endsWith(this.label(id).slice(0, 60)))) return last;
+    return oneLine((this.get("observation", id) ?? "").split("\n", 1)[0], 80);
+  }
+
+  /** Whether there is something below it to be shown at this step. */
+  canOpen(id) {
+    return this.hasChildren(id) && this.nodes.born[this.kids[this.first[id]]] <= this.step;
   }
 
   /** The status with its reason, in words. */

@@ -82,8 +82,13 @@ function rollouts(run, pick) {
     h("tbody", {}, ...run.data.facts.rollouts.slice(0, 500).map((log, at) => h("tr", {}, h("th", { scope: "row", text: String(at + 1) }), ...names.map((name) => cell(log, name)))))));
 }
 
+/** Its knobs, its kind first and under its own name. */
+function controllerOf({ controller: { kind, ...knobs } }) {
+  return { controller: kind, ...knobs };
+}
+
 function settings(facts) {
-  const rows = { ...(facts.program && { program: facts.program }), ...(facts.task && { task: facts.task }), ...facts.controller,
+  const rows = { ...(facts.program && { program: facts.program }), ...(facts.task && { task: facts.task }), ...controllerOf(facts),
     ...Object.fromEntries(Object.entries(facts.rating).map(([name, value]) => [`rating: ${name}`, value])), ...(facts.seed !== null && { seed: facts.seed }), ...facts.versions };
   return h("dl", { class: "settings" }, ...Object.entries(rows).filter(([, value]) => value !== null).flatMap(([name, value]) => [h("dt", { text: visible(name) }), h("dd", { text: oneLine(String(value), 400) })]));
 }
