@@ -11,7 +11,20 @@ import pytest
 
 from engines import Engine, lm, response
 from puzzle24 import PUZZLE, call, drivers
-from thoughtree import LATS, MCTS, RAP, Beam, Blocksworld, Game24, Illegal, SearchStatus, TreeOfThoughts, load
+from thoughtree import (
+    LATS,
+    MCTS,
+    RAP,
+    Beam,
+    Blocksworld,
+    Game24,
+    Illegal,
+    RecordLM,
+    ReplayLM,
+    SearchStatus,
+    TreeOfThoughts,
+    load,
+)
 from thoughtree.modules.choose import MOST
 from thoughtree.optimize import BootstrapSearch, role_examples
 from thoughtree.optimize.space import settled, space_of
@@ -412,3 +425,11 @@ def test_as_a_module_of_its_own_it_takes_a_list_and_gives_the_chosen_texts():
     with dspy.context(lm=lm(says("2"))):
         given = role(numbers=PUZZLE, search_path="", search_state=PUZZLE, num_choices="1", allowed_steps=["a", "b"])
     assert given.thoughts == ["b"]
+
+
+def test_a_recording_is_replayed_with_what_its_model_could_do(tmp_path: Any):
+    model = Held(lambda kind, inputs, n: '{"chosen_steps": [3, 1]}', kinds=KINDS)
+    recorded = call(game(), RecordLM(lm(model), tmp_path / "replies.jsonl"), numbers=PUZZLE)
+    assert all(shapes(model))
+    again = call(game(), ReplayLM(tmp_path / "replies.jsonl"), numbers=PUZZLE)
+    assert (again.search.path, again.search.spent.calls) == (recorded.search.path, len(model.calls))
