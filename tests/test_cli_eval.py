@@ -45,6 +45,13 @@ METRICS = """
     def narrow(example):
         return 1.0
 
+    class Needs:
+        def __init__(self, threshold):
+            pass
+
+        def __call__(self, example, prediction, trace=None):
+            return 1.0
+
     number = 3
 """
 
@@ -250,6 +257,7 @@ def test_a_model_that_is_not_there_is_told_from_a_bad_score():
         ),
         (("ranks.csv", "--metric", "scoring:hlaf"), "--metric scoring:hlaf: there is no hlaf; did you mean half?"),
         (("ranks.csv", "--metric", "scoring:narrow"), "--metric scoring:narrow: takes 1 arguments; let it take"),
+        (("ranks.csv", "--metric", "scoring:Needs"), "--metric scoring:Needs: Needs() failed: TypeError: "),
         (
             ("ranks.csv", "--metric", "scoring:number"),
             "--metric scoring:number: this is a int; name a function of (example, prediction)",

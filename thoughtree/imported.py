@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .mistake import Mistake
@@ -20,16 +21,21 @@ def imported(spec: str, kind: type[M], such_as: str = SEARCHES) -> M:
     """The program named by `module:name`: an instance of `kind`, or what a function without arguments makes."""
     found, name = named_object("--program", spec, "solver:program")
     if not isinstance(found, kind) and callable(found):
-        try:
-            found = found()
-        except (Exception, SystemExit) as error:
-            raise Mistake(f"--program {spec}: {name}() failed: {describe(error)}") from error
+        found = called(f"--program {spec}", name, found)
     if not isinstance(found, kind):
         raise Mistake(
             f"--program {spec}: this is a {type(found).__name__}; "
             f"name a {such_as}, or a function without arguments that returns one"
         )
     return found
+
+
+def called(told: str, name: str, make: Callable[[], Any]) -> Any:
+    """What a function or class of the user's own makes, without arguments. told: the option, for a Mistake."""
+    try:
+        return make()
+    except (Exception, SystemExit) as error:
+        raise Mistake(f"{told}: {name}() failed: {describe(error)}") from error
 
 
 def named_object(option: str, spec: str, such_as: str) -> tuple[Any, str]:

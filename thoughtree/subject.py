@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from .data_options import DataOptions, MeasureOptions
-from .imported import imported, named_object
+from .imported import called, imported, named_object
 from .mistake import Mistake
 from .model import SUCH_AS, model_of, named
 from .modules import limit
@@ -89,9 +89,9 @@ def metric_of(name: str) -> Metric:
         return ours[name]
     if ":" not in name:
         raise Mistake(f"--metric {name!r}: it is solved, exact, or a function of your own, as module:name")
-    found, _ = named_object("--metric", name, "scoring:metric")
+    found, kind = named_object("--metric", name, "scoring:metric")
     if isinstance(found, type):
-        found = found()
+        found = called(f"--metric {name}", kind, found)
     if not callable(found):
         raise Mistake(f"--metric {name}: this is a {type(found).__name__}; name a function of (example, prediction)")
     metric: Metric = found
