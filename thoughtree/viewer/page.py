@@ -64,7 +64,7 @@ def _data(name: str, value: object) -> str:
 
 
 def _shipped(name: str) -> str:
-    return files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+    return files(__name__.rpartition(".")[0]).joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

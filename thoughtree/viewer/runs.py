@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..search import JournalError, SearchResult
+from ..search import JournalError, Node, SearchResult
 from ..search.journal import BEGINNING
 from ..search.labels import state_of
 from ..search.story import Story
@@ -75,7 +75,13 @@ class Run:
 
 def _of_result(result: Result, name: str) -> Run:
     actions = ["" if not node.id else result.shown(node) for node in result.tree]
-    return Run(name, result, actions, [state_of(result, node) for node in result.tree])
+    return Run(name, result, actions, [_rendered(result, node) for node in result.tree])
+
+
+def _rendered(result: Result, node: Node[Any, Any]) -> str:
+    if node.state is None or result.task is None:
+        return state_of(result, node)
+    return result.task.render(node.state)
 
 
 def _of_file(path: Path, name: str | None) -> Run:

@@ -1,0 +1,283 @@
+"""What the viewer shows, before any browser: a run's document, its prompts, the page, and where it is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from engines import Engine, lm
+from kill_runs import PROGRAMS
+from puzzle24 import PUZZLE, call, engine
+from thoughtree import Beam, Game24, TreeOfThoughts, view
+from thoughtree.cli import app
+from thoughtree.search import JournalError, SearchResult
+from thoughtree.viewer import Run, calls, document, page
+from thoughtree.viewer.page import MARK
+from thoughtree.viewer.texts import Texts
+from viewed import wide
+
+
+def solver(**knobs: Any) -> TreeOfThoughts:
+    return TreeOfThoughts(task=Game24(), controller=Beam(width=2), concurrency=1, **knobs)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> tuple[Path, Any]:
+    path = tmp_path / "run.jsonl"
+    return path, call(solver(), engine(tokens=(7, 3)), numbers=PUZZLE, config={"journal": path})
+
+
+def read(texts: list[Any], number: int) -> str:
+    """As the page reads it, by UTF-16 units."""
+    written = texts[number]
+    if isinstance(written, str):
+        return written
+    base, head, tail, middle = written
+    units = texts[base].encode("utf-16-le", "surrogatepass")
+    end = units[len(units) - 2 * tail :]
+    return (units[: 2 * head] + middle.encode("utf-16-le", "surrogatepass") + end).decode("utf-16-le", "surrogatepass")
+
+
+# ---- the document
+
+
+def test_nodes_are_columns(run: tuple[Path, Any]) -> None:
+    path, found = run
+    result, told = found.search, document(Run.of(path))
+    nodes = told["nodes"]
+    assert nodes["parent"] == [-1, *[n.parent for n in result.tree][1:]]
+    assert nodes["action"] == ["", *[result.shown(n) for n in result.tree][1:]]
+    assert nodes["state"] == ["" if n.state is None else result.task.render(n.state) for n in result.tree]
+    assert [told["statuses"][status] for status in nodes["status"]] == [n.status for n in result.tree]
+    assert nodes["value"] == [n.value for n in result.tree]
+    assert nodes["verdict"] == {str(n.id): n.verdict for n in result.tree if n.verdict is not None}
+    assert nodes["of"] == {str(n.id): n.reason for n in result.tree if n.status == "duplicate"}
+    assert nodes["spent"]["0"][:2] == [1, 10]
+    assert told["facts"]["status"] == "solved"
+    assert told["facts"]["answer"] == {"answer": found.answer}
+    assert told["notes"] == []
+
+
+def test_steps_are_the_replies_and_say_when_nodes_came_and_were_rated(run: tuple[Path, Any]) -> None:
+    told = document(Run.of(run[0]))
+    assert told["steps"][0] == ["propose", [0], "3 proposals", 10, 0.0, told["steps"][0][5]]
+    assert told["steps"][1][:3] == ["rate", [1], "20 sure"]
+    assert told["nodes"]["born"][:4] == [0, 1, 1, 1]
+    assert told["nodes"]["rated"][1:4] == [2, 3, 4]
+    assert told["nodes"]["first"][0] == "open"
+    assert told["nodes"]["settled"][0] == 1  # expanded
+    assert all(b <= s for b, s in zip(told["nodes"]["born"], told["nodes"]["settled"], strict=True))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_program_is_shown_from_its_result_its_file_and_its_journal(name: str, tmp_path: Path) -> None:
+    make, inputs, reply = PROGRAMS[name]
+    model, path = Engine(lambda kind, inputs, n: reply(kind, inputs)), tmp_path / "run.jsonl"
+    with dspy.context(lm=lm(model)):
+        found = make()(**inputs, config={"journal": path})
+    found.search.save(tmp_path / "result.json")
+    sources = [found, found.search, tmp_path / "result.json", path]
+    live, bare, saved, told = (document(Run.of(source)) for source in sources)
+    assert live == bare
+    for other in (saved, told):
+        assert other["facts"]["spent"] == live["facts"]["spent"]
+        assert other["facts"]["best"] == live["facts"]["best"]
+        for column in set(live["nodes"]) - {"born", "rated", "settled", "first"}:
+            assert other["nodes"][column] == live["nodes"][column], column
+    joined = document(Run.of(found, journal=path))
+    assert {**joined, "name": "", "notes": []} == {**told, "name": "", "notes": [], "facts": joined["facts"]}
+    assert len(calls(Run.of(path))["calls"]) == told["calls"]
+
+
+def test_every_prompt_and_reply_comes_back_to_the_letter(run: tuple[Path, Any]) -> None:
+    found, lines = calls(Run.of(run[0])), [json.loads(line) for line in run[0].read_text().splitlines()]
+    records = [record for line in lines for record in line.get("calls", ())]
+    assert len(records) == len(found["calls"]) == 12
+    for told, record in zip(found["calls"], records, strict=True):
+        assert [[role, read(found["texts"], text)] for role, text in told["messages"]] == [
+            [message["role"], message["content"]] for message in record["messages"]
+        ]
+        assert [read(found["texts"], text) for text in told["outputs"]] == record["outputs"]
+        assert told["tokens"][:2] == [7, 3]
+
+
+def test_prompts_are_written_as_what_differs(run: tuple[Path, Any]) -> None:
+    found = calls(Run.of(run[0]))
+    plain = sum(len(read(found["texts"], text)) for told in found["calls"] for _, text in told["messages"])
+    assert len(json.dumps(found["texts"])) < plain / 4
+
+
+@given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), max_size=12))
+@example([("\U0001f600", "\ud800"), ("\U0001f601", "\udc00"), ("", "\U0001f600")])
+def test_texts_come_back(ends: list[tuple[str, str]]) -> None:
+    texts, given = Texts(), [f"{a}{'the same in all, ' * 9}{b}{'and here too. ' * 9}" for a, b in ends]
+    numbers = [texts.add(text, "kind") for text in given]
+    written = json.loads(json.dumps(texts.written))
+    assert [read(written, number) for number in numbers] == given
+
+
+def test_a_page_grows_with_its_nodes_and_no_faster() -> None:
+    sizes = [len(page([Run.of(wide(nodes))])) for nodes in (100, 1_000, 10_000)]
+    each = [(sizes[1] - sizes[0]) / 900, (sizes[2] - sizes[1]) / 9_000]
+    assert each[1] < 1.5 * each[0]  # states get longer with their depth, which is one more
+    assert each[1] < 500
+
+
+# ---- the page
+
+
+class Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+HOSTILE = [
+    "</script><script>x()</script>",
+    "<!-- <script>",
+    "\u2028\u2029",
+    "a\x00\x1b[31m",
+    "\ud800",
+    "&lt;b&gt;",
+    "]]>",
+]
+
+
+def test_no_data_is_markup_and_all_of_it_comes_back() -> None:
+    program = TreeOfThoughts("question -> answer", propose=lambda inputs, node, n: HOSTILE, answer="path")
+    with dspy.context(lm=lm(Engine(lambda kind, inputs, n: {"rating_reasoning": "r", "thought_rating": "maybe"}))):
+        found = program(question="q", config={"controller": Beam(branching=7, max_depth=1)})
+    text = page([Run.of(found, name="<b>name</b>")])
+    elements = Elements()
+    elements.feed(text)
+    scripts = [attributes for tag, attributes in elements.found if tag == "script"]
+    assert scripts == [
+        {"type": "application/json", "id": "run-0"},
+        {"type": "application/json", "id": "calls-0"},
+        {},
+    ]
+    assert "b" not in [tag for tag, _ in elements.found]
+    block = re.search(r'id="run-0">(.*?)</script>', text, re.S)
+    assert block is not None
+    assert block[1].isascii()
+    assert "<" not in block[1]
+    assert json.loads(block[1])["nodes"]["action"][1:] == [text.strip() for text in HOSTILE if text.strip()]
+
+
+def test_the_page_is_complete_and_names_no_other_place(run: tuple[Path, Any]) -> None:
+    text = page([Run.of(run[0])])
+    elements = Elements()
+    elements.feed(text)
+    assert text.startswith(MARK)
+    assert [
+        attributes for _, attributes in elements.found if {"src", "srcset", "action", "onclick"} & set(attributes)
+    ] == []
+    assert {attributes["href"] for _, attributes in elements.found if "href" in attributes} == {"#outline"}
+    (policy,) = [a["content"] for _, a in elements.found if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "url(" not in text
+    assert "innerHTML" not in text
+
+
+# ---- what is read
+
+
+def test_a_journal_of_another_run_is_refused(run: tuple[Path, Any], tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    found = call(solver(), engine(), numbers="1 2 3 4", config={"journal": other, "budget": 5})
+    with pytest.raises(ValueError, match=r"other\.jsonl is of another run than result"):
+        Run.of(run[1], journal=other)
+    with pytest.raises(ValueError, match="is a journal already"):
+        Run.of(other, journal=other)
+    assert Run.of(found, journal=other).story is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "neither a journal nor a saved result"),
+        (b"\xff\x00", "neither a journal nor a saved result"),
+        (b"[]", "not a saved search result"),
+        (b'{"format": "thoughtree.result/9"}', "not a saved search result"),
+        (b'{"format": "thoughtree.result/1"}', "a damaged search result"),
+        (b'{"status": "solved", "spent_by": {}}', "is no saved result; run it with --journal"),
+        (b'{"format": "thoughtree.journal/1"}\n', "this version reads"),
+    ],
+)
+def test_what_is_neither_is_refused_in_words(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises((ValueError, JournalError), match=said):
+        Run.of(tmp_path / "x")
+    found = CliRunner().invoke(app, ["view", str(tmp_path / "x")])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_source_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"view\(int\): give a SearchResult"):
+        view(3)
+
+
+# ---- where it goes
+
+
+def test_it_goes_beside_its_source_and_over_pages_of_ours_alone(run: tuple[Path, Any], tmp_path: Path) -> None:
+    path = view(run[0])
+    assert path == tmp_path / "run.html"
+    first = path.read_bytes()
+    assert view(run[0]) == path
+    assert path.read_bytes() == first
+    (tmp_path / "mine.html").write_text("<p>mine</p>")
+    with pytest.raises(FileExistsError, match="is no page that view wrote"):
+        view(run[0], to=tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_text() == "<p>mine</p>"
+    with pytest.raises(FileExistsError):
+        view(run[0], to=run[0])
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.html", "run.html", "run.jsonl"]
+
+
+def test_the_command_writes_a_page_and_says_where(run: tuple[Path, Any], tmp_path: Path) -> None:
+    found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / "tree.html")])
+    assert (found.exit_code, found.stdout) == (0, f"{tmp_path / 'tree.html'}\n")
+    run[1].search.save(tmp_path / "result.json")
+    both = CliRunner().invoke(app, ["view", str(tmp_path / "result.json"), str(run[0]), "--journal", str(run[0])])
+    assert (both.exit_code, both.stdout) == (0, f"{tmp_path / 'result.html'}\n")
+    assert '"id":"run-1"' not in (tmp_path / "result.html").read_text()
+    assert 'id="run-1"' in (tmp_path / "result.html").read_text()
+    absent = CliRunner().invoke(app, ["view", str(tmp_path / "absent.jsonl")])
+    assert (absent.exit_code, absent.stderr) == (
+        2,
+        f"thoughtree: {tmp_path / 'absent.jsonl'}: No such file or directory\n",
+    )
+    (tmp_path / "mine.html").write_text("mine")
+    refused = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / "mine.html")])
+    assert refused.exit_code == 2
+    assert "--output" in refused.stderr
+
+
+def test_the_same_search_makes_the_same_page(run: tuple[Path, Any]) -> None:
+    assert page([Run.of(run[0])]) == page([Run.of(run[0])])
+
+
+def test_states_that_no_file_can_hold_are_shown_all_the_same() -> None:
+    class Odd:
+        def __str__(self) -> str:
+            return "an odd state"
+
+    result: SearchResult[Any, Any] = wide(3)
+    result.tree[1].state = Odd()
+    assert "an odd state" in document(Run.of(result))["nodes"]["state"][1]
