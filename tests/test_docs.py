@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -142,3 +145,15 @@ def test_every_public_name_has_its_place_in_the_reference():
     listed = {name for page in PAGES for name in re.findall(r"^::: thoughtree\.(\S+)$", text_of(page), re.M)}
     public = [name for name in thoughtree.__all__ if not name.startswith("__")]
     assert [name for name in public if name not in listed] == []
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    loaded = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*?\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
+    pages = {path.relative_to(tmp_path / "site").as_posix(): path for path in tmp_path.rglob("*.html")}
+    assert "first-search/index.html" in pages
+    assert [(page, found) for page, path in pages.items() for found in loaded.findall(path.read_text("utf-8"))] == []
