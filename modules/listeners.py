@@ -68,6 +68,8 @@ class Listeners:
 
     def ended(self, result: SearchResult[Any, Any], error: BaseException | None = None) -> None:
         if self._search is not None:
+            # The search's hooks are given up by now; where one hangs, or an error flies, none is called any more.
+            self._task = None if result.hung else result.task
             self._consequences(self._search)
             self._tell(SearchEnded, result=result, error=error)
             self._search = None
@@ -113,8 +115,10 @@ class Listeners:
 
     def _shown(self, action: Any) -> str:
         """What the task cannot read or show is text already, or is shown as Python has it."""
+        if isinstance(action, str) or self._task is None:
+            return str(action)
         try:
-            return action if isinstance(action, str) else str(self._task.show(action))
+            return str(self._task.show(action))
         except Exception as error:
             logger.debug("%s.show raised: %s", type(self._task).__name__, error)
             return repr(action)

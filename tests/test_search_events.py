@@ -30,6 +30,8 @@ from thoughtree.events import (
     StepsProposed,
     StepTaken,
 )
+from thoughtree.search import Stop
+from thoughtree.search.protocol import Propose
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 
@@ -102,6 +104,26 @@ def test_what_ends_a_search_is_told_by_its_name():
     assert ears.of(GoalReached) == []
     assert ears.kinds[-2:] == ["budget", "ended"]
     assert found.search.ended == "calls"
+
+
+@drivers
+def test_nodes_that_come_as_a_search_is_stopped_are_told_too(driver: str):
+    """A stop between two proposals of a level: what the first gave is paid for, and counts."""
+    ears, stop = Ears(), Stop()
+
+    def halt(event: Any) -> None:
+        if isinstance(event.ask.request, Propose) and event.ask.request.node == 1:
+            stop()
+
+    program = solver(controller=Beam(width=2, branching=3))
+    with dspy.context(callbacks=[ears]):
+        found = call(program, engine(), driver, numbers=PUZZLE, config={"stop": stop, "on_event": halt})
+    assert found.search.ended == "stopped"
+    assert len(found.search.tree) == 6
+    assert [(e.node.id, e.action) for e in ears.of(NodeAdded)] == [
+        (node.id, found.search.shown(node)) for node in found.search.tree if node.id
+    ]
+    assert ears.kinds[-3:] == ["node", "node", "ended"]
 
 
 @drivers
