@@ -60,7 +60,7 @@ def page_of(result: SearchResult[Any, Any], most: int = MOST) -> str:
 
 def _note(part: Excerpt) -> str:
     left = f"{part.left_out:,} more nodes are not shown here. " if part.left_out else ""
-    return f"{left}In full: thoughtree.view(result), or `thoughtree view` of its journal, which has prompts and replies."
+    return f"{left}In full: thoughtree.view(result), or `thoughtree view` of its journal, which has the prompts too."
 
 
 def _nodes(result: SearchResult[Any, Any], part: Excerpt) -> Iterator[str]:
