@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thoughtree.search import Beam, Propose, Proposed, Rate, Rated, Request, Search, Stepped
+from thoughtree.search import Beam, Budget, Propose, Proposed, Rate, Rated, Request, Search, Stepped
 
 RATINGS = tuple(Rated((value,)) for value in (20.0, 1.0, 0.001))
 MIX, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
@@ -19,9 +19,9 @@ def step(state: int, action: int) -> Stepped:
     return Stepped(mixed, key=mixed)
 
 
-def beam(width: int, branching: int, depth: int) -> World:
+def beam(width: int, branching: int, depth: int, budget: Budget | None = None) -> World:
     """A fresh beam search over the tree; each child is rated in a request of its own."""
-    return Search(Beam(width=width, branching=branching, max_depth=depth), 0, step=step)
+    return Search(Beam(width=width, branching=branching, max_depth=depth), 0, step=step, budget=budget)
 
 
 class Answers:

@@ -71,10 +71,20 @@ class _Sampled(Rollouts[S, A]):
 
     def __init__(self, tree: Tree[S, A], rating: Rating, recipe: ABMCTS, returns: Returns, rng: Random) -> None:
         super().__init__(tree, rating, recipe, returns)
-        self.rng = rng
+        self.rng, self._seed = rng, rng.getrandbits(64)
+        self._ways = 0  # that were asked for
 
     def path(self) -> list[Node[S, A]] | None:
-        """The way down, drawn anew a few times while it ends where another rollout works."""
+        """The way down, drawn anew a few times while it ends where another rollout works.
+
+        Each way has random numbers of its own. So one that a journal tells again needs none: the draws at a node with
+        many children take most of a long run's time.
+        """
+        self._ways += 1
+        known, self.tree.coming = self.tree.coming, None
+        if known is not None and known < len(self.tree) and not self.tree.root.closed:
+            return self.tree.path(self.tree[known])
+        self.rng.seed(self._seed + self._ways)
         path = None
         for _ in range(DRAWS):
             path = self._drawn()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import Any
 
 from .budget import SearchStatus
 from .codec import Recorded
 from .journal import Journal, JournalError
-from .protocol import FREE, Answer, Ask, Failed, Reply, Request
+from .protocol import FREE, Answer, Ask, Failed, Propose, Reply, Request
 from .search import Search
 
 Told = dict[tuple[Request, int, int | None], Reply]  # by a request, its attempt, and the mark of its nodes
@@ -40,8 +40,9 @@ def replay(
         for new in ask():
             asked[new.request, new.attempt] = new
 
-    for line in journal.recorded():
+    for line, following in _each_with_next(journal.recorded()):
         collect()
+        search.tree.coming = _expanded(following) if search.at_once == 1 else None  # several are not told in order
         key = line.request, line.attempt
         in_time = key in asked
         if (open := asked.pop(key, None) or late.pop(key, None)) is None:
@@ -65,6 +66,7 @@ def replay(
         elif in_time:
             asked[key] = open
         yield
+    search.tree.coming = None
     collect()
     for newest in sorted(asked.values(), key=lambda left: -left.id):
         reply = kept.pop((newest.request, newest.attempt, newest.about), None)
@@ -75,6 +77,19 @@ def replay(
         del asked[newest.request, newest.attempt]
     collect()
     return sorted(asked.values(), key=lambda left: left.id), kept
+
+
+def _each_with_next(lines: Iterator[Recorded]) -> Iterator[tuple[Recorded, Recorded | None]]:
+    line = next(lines, None)
+    while line is not None:
+        following = next(lines, None)
+        yield line, following
+        line = following
+
+
+def _expanded(line: Recorded | None) -> int | None:
+    """The node that this reply is about, where a proposal was asked for."""
+    return line.request.node if line is not None and isinstance(line.request, Propose) else None
 
 
 def _ended_it(reply: Reply) -> bool:

@@ -74,6 +74,7 @@ class Search(Generic[S, A]):
             raise ValueError(f"Search(at_once={most!r}): must be at least 1")
         budget, rating = budget or Budget(), rating or Rating()
         self.tree: Tree[S, A] = Tree(root)
+        self.at_once = most
         self.controller, self.rating, self.budget = controller, rating, budget
         self.status: SearchStatus = RUNNING
         self.ended: Ended | None = None

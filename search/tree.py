@@ -90,6 +90,7 @@ class Tree(Generic[S, A]):
         self._nodes: list[Node[S, A]] = [Node(0, None, 0, state=root)]
         self.lessons: list[str] = []  # what reflection taught, oldest first
         self.rollouts: list[Any] = []  # the logs of Monte-Carlo rollouts, in order of their start
+        self.coming: int | None = None  # as a journal is told again: the node that is expanded next, where it tells
 
     def __len__(self) -> int:
         return len(self._nodes)

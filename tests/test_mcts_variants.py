@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from thoughtree.search import (
     MCTS,
     Answer,
     Answered,
+    Budget,
     Ended,
     Failed,
+    Journal,
     NodeStatus,
     Propose,
     Proposed,
@@ -220,6 +223,39 @@ def test_a_node_of_thousands_of_children_knows_them_apart_without_a_look_at_each
     first = {node.id: node.reason for node in tree if node.status is NodeStatus.DUPLICATE}
     assert first == {id: id - 2 for id in range(3, n + 1, 3)}
     assert Hashed.looks < 20 * n  # n / 2 times n, if each new one were compared with all
+
+
+def test_a_run_that_is_told_again_draws_nothing_and_goes_on_as_the_unbroken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each way down has random numbers of its own: of those that a journal knows, none is needed."""
+    draws = [0]
+
+    belief = _Sampled._belief
+
+    def counted(self: Any, n: int, total: float) -> float:
+        draws[0] += 1
+        return belief(self, n, total)
+
+    monkeypatch.setattr(_Sampled, "_belief", counted)
+
+    def go(path: Path, calls: int) -> tuple[Any, int]:
+        before = draws[0]
+        search = Search(ABMCTS(rollouts=40, dedupe=False), (), rating=UNIT, seed=3, budget=Budget(calls=calls))
+        journal = Journal(path, {})
+        result = run(search, counting(lambda state: 0.1 * len(state)), journal=journal)
+        journal.close()
+        return result, draws[0] - before
+
+    whole, needed = go(tmp_path / "whole", 200)
+    short, first = go(tmp_path / "run", 41)
+    again, second = go(tmp_path / "run", 200)
+    same, none = go(tmp_path / "run", 200)
+    assert 0 < first < needed
+    assert (first + second, none) == (needed, 0)
+    assert len(short.tree) < len(whole.tree)
+    trees = [[(n.parent, n.action, n.value, n.visits, n.total) for n in each.tree] for each in (whole, again, same)]
+    assert trees[1:] == [trees[0]] * 2
 
 
 def test_no_rollouts_of_it_give_no_answer() -> None:
