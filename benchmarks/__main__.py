@@ -27,6 +27,7 @@ BENCHMARKS = {
     "deadline": ("time of a search whose time is up while something hangs", False),
     "journal": ("wall time with a journal over without, and the time to resume from it", False),
     "imports": ("time to import thoughtree over the time to import dspy", False),
+    "view": ("the viewer with 10,000 nodes in a browser", False),
     "sandbox": ("time of a sandboxed program over a bare interpreter's", False),
     "demos": ("puzzles solved with demonstrations of curated and of whole traces", True),
     "mcts": ("time and memory of Monte-Carlo tree search, and rollouts in flight", False),

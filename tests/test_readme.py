@@ -100,6 +100,8 @@ def test_setting_up_takes_two_commands():
 def test_a_command_does_what_it_is_shown_for(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "puzzles.csv").write_text("\n".join(PUZZLES))
+    if "run.jsonl" in command.arguments:
+        run(Command(("thoughtree", "solve", PUZZLES[1], "--journal", "run.jsonl", "--quiet"), 0, ()))
     run(command)
 
 
