@@ -115,7 +115,13 @@ class Reporter:
 def _listeners(program: Any) -> Listeners | None:
     """Those of DSPy's callbacks, in its settings and of the program, that have an `on_search_event`."""
     callbacks = [*(dspy.settings.get("callbacks") or ()), *(getattr(program, "callbacks", None) or ())]
-    hearing = [callback for callback in callbacks if callable(getattr(callback, HOOK, None))]
+    hearing = []
+    for callback in callbacks:
+        hook = getattr(callback, HOOK, None)
+        if is_coroutine(hook):
+            logger.warning("%s.%s is a coroutine function, which nobody awaits", type(callback).__name__, HOOK)
+        elif callable(hook):
+            hearing.append(callback)
     if not hearing:
         return None
     from .listeners import Listeners

@@ -54,7 +54,7 @@ def preference_pairs(
     A chosen step is one that a verified solution follows, or of which code says that it can be solved; a rejected one
     is illegal, was finished and wrong, is refuted by code, or exhausted (see `hindsight.labels`). Neither was merely
     left alone. margin: also pairs of which nobody knows more than their values, at least so far apart, on the
-    rating's scale; what is known is never reversed by it.
+    rating's scale (times its samples, where they are summed); what is known is never reversed by it.
 
     results: predictions of a search, results, saved ones, (example, prediction) pairs, an evaluation's result, or
     journals. program: the one that made them; prompts are then those of its proposer, for one step, and code judges

@@ -73,6 +73,19 @@ def test_json_by_the_schema(files: Path, source: str):
     assert [node["text"] for node in found["nodes"]][:3] == ["4 9 10 13", "1 4 13", "3 4 9"]
 
 
+@pytest.mark.parametrize("lines", [2, 4, 9, 15])
+@pytest.mark.parametrize("form", ["dot", "mermaid", "json", "csv"])
+def test_of_a_run_that_was_killed_as_far_as_it_came(files: Path, lines: int, form: str, tmp_path: Path):
+    whole = (files / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run.jsonl").write_bytes(b"".join(whole[:lines]) + whole[lines][:20])  # the last one is torn
+    code, text, _ = run(tmp_path / "run.jsonl", "--to", form)
+    assert (code, text != "") == (0, True)
+    if form == "json":
+        found = json.loads(text)
+        jsonschema.validate(found, result_schema())
+        assert (found["status"], found["ended"], found["best"]) == ("failed", None, 0)
+
+
 @sources
 def test_preferences_with_the_problem(files: Path, source: str):
     code, text, _ = run(files / source, PUZZLE, *SAME, "--to", "preferences")

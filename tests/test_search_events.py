@@ -194,6 +194,16 @@ def test_who_has_no_such_hook_is_not_asked():
         assert call(solver(), engine(), numbers=PUZZLE).search.path == PATH
 
 
+def test_a_hook_that_would_have_to_be_awaited_is_named_and_left_out(caplog: pytest.LogCaptureFixture):
+    class Later(BaseCallback):
+        async def on_search_event(self, call_id: str, event: SearchEvent) -> None:
+            raise AssertionError("nobody awaits it")
+
+    with caplog.at_level(logging.WARNING, "thoughtree"), dspy.context(callbacks=[Later()]):
+        call(solver(), engine(), numbers=PUZZLE)
+    assert caplog.messages == ["Later.on_search_event is a coroutine function, which nobody awaits"]
+
+
 def test_a_search_that_is_to_raise_ends_all_the_same():
     ears = Ears()
     with dspy.context(callbacks=[ears]), pytest.raises(SearchFailed) as failed:
