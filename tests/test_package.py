@@ -147,7 +147,10 @@ def test_imports_within_the_package_are_relative(subpackage: str):
 
 def test_every_package_of_the_checkout_is_declared():
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    found = {package for subpackage in KNOWS for _, package, _ in sources(subpackage)} | {"thoughtree", "thoughtree.viewer"}
+    found = {package for subpackage in KNOWS for _, package, _ in sources(subpackage)} | {
+        "thoughtree",
+        "thoughtree.viewer",
+    }
     assert set(setup["packages"]) == set(setup["package-dir"]) == found
 
 
