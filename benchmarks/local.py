@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 
 from thoughtree import Beam, Blocksworld, Game24, SearchResult, Task, TreeOfThoughts, local_lm
-from thoughtree.modules.choose import legal_moves
+from thoughtree.modules.listing import legal_moves
 from thoughtree.optimize.intervals import wilson
 from thoughtree.search.protocol import Illegal
 from thoughtree.search.tree import ILLEGAL

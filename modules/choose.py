@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import dspy
 
 from .. import signatures
-from ..search.protocol import Illegal, Outcome, Proposed, Unread
-from ..search.tree import ILLEGAL, Tree
+from ..search.protocol import Outcome, Proposed, Unread
 from ..tasks import layout
 from . import reader
 from .compose import compose
@@ -21,7 +18,6 @@ from .propose import ALL, DEAD_END
 from .shown import NodeView
 from .trajectory import lessons_shown, trajectory
 
-MOST = 100  # steps that one prompt lists
 _LISTED = re.compile(r"^[0-9]+\. (.+)$", re.MULTILINE)
 
 
@@ -100,68 +96,3 @@ def unlisted(number: str) -> str:
 def listed_in(allowed_steps: str) -> list[str]:
     """The steps of a prompt's numbered list."""
     return _LISTED.findall(allowed_steps)
-
-
-def legal_moves(task: Any, state: Any) -> dict[str, Any]:
-    """The legal moves by the text that a prompt shows of each, in the task's order; more than MOST are cut, and warned
-    of.
-    """
-    moves = list(islice(task.moves(state), MOST + 1))
-    if len(moves) > MOST:
-        warnings.warn(
-            f"propose='choose': {type(task).__name__} lists more than {MOST} moves, and a model is shown the first "
-            f"{MOST}; list the likely ones first, or propose in another way",
-            UserWarning,
-            stacklevel=2,
-        )
-    found: dict[str, Any] = {}
-    for move in moves[:MOST]:
-        found.setdefault(" ".join(str(task.show(move)).split()), move)
-    return found
-
-
-def chosen(task: Any, state: Any, text: Any) -> Any:
-    """The legal move that is shown as `text`: the move itself, whatever the task would read in the text."""
-    moves = legal_moves(task, state)
-    return moves[text] if text in moves else Illegal("not among the listed steps")
-
-
-def open_steps(task: Any, tree: Tree[Any, Any], id: int, *, before: bool = False) -> list[str]:
-    """What a chooser is shown here: the legal moves that the node has no child by. It may be asked about again.
-
-    before: what it was shown first, when there were no children.
-    """
-    node = tree[id]
-    if before:
-        return list(legal_moves(task, node.state))
-    taken = {" ".join(str(task.show(c.action)).split()) for c in tree.children(node) if c.status is not ILLEGAL}
-    return [text for text in legal_moves(task, node.state) if text not in taken]
-
-
-def wanted_shape(count: int, n: int | None) -> dict[str, Any]:
-    """What a server that holds replies to a JSON schema is asked for: numbers from 1 to `count`."""
-    number = {"type": "integer", "enum": list(range(1, count + 1))}
-    most = count if n is None else min(n, count)
-    numbers = {"type": "array", "items": number, "minItems": 1 if n is None else most, "maxItems": most}
-    schema = {
-        "type": "object",
-        "properties": {"chosen_steps": numbers},
-        "required": ["chosen_steps"],
-        "additionalProperties": False,
-    }
-    return {"type": "json_schema", "json_schema": {"name": "chosen_steps", "strict": True, "schema": schema}}
-
-
-def holds_shape(lm: Any) -> bool:
-    """Whether `lm` holds its replies to a JSON schema, as far as DSPy knows."""
-    try:
-        return bool(getattr(lm, "supports_response_schema", False)) and "response_format" in lm.supported_params
-    except dspy.LMError:  # of a model that nobody knows; whether it can be called, its first call tells
-        return False
-
-
-def refuses_shape(error: BaseException, config: dict[str, Any]) -> bool:
-    """Whether a call failed for asking for it."""
-    told = str(error).lower()
-    named = any(word in told for word in ("response_format", "json_schema", "schema"))
-    return isinstance(error, dspy.LMError) and "response_format" in config and named

@@ -31,10 +31,11 @@ from ..tasks.environment_task import EnvironmentTask
 from . import own
 from .act import Act
 from .approve import Approve
-from .choose import open_steps, wanted_shape
+from .constrained import numbers_schema
 from .finish import Finisher
 from .job import Job
 from .judge import Judge
+from .listing import open_steps
 from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
@@ -133,7 +134,7 @@ class Jobs(RoleJobs):
             fields,
             read=read,
             read_cut=lambda given: read(given, cut=True),
-            shape=wanted_shape(len(steps), n),
+            schema=numbers_schema(len(steps), n),
         )
 
     def _rate(self, request: Rate, attempt: int, nodes: list[NodeView]) -> Job | Reply:

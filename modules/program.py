@@ -12,8 +12,8 @@ import dspy
 from ..search import Budget
 from ..tasks import Task
 from .background import in_thread
-from .choose import holds_shape
 from .combination import check
+from .constrained import constrains
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
@@ -143,7 +143,7 @@ class Program(dspy.Module):
         """What its LM can do is asked of DSPy's catalog, which DSPy may fetch: no loop should wait for that."""
         lm = lms_of(self).get("propose")
         if lm is not None:
-            await in_thread(lambda: holds_shape(lm))
+            await in_thread(lambda: constrains(lm))
 
     def _session(self, positional: tuple[Any, ...], given: dict[str, Any]) -> Session:
         if positional:

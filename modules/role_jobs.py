@@ -10,7 +10,7 @@ import dspy
 from ..search.protocol import Outcome, Propose, Rate, Request
 from .calls.adapter import SearchAdapter, search_adapter
 from .calls.inert import inert
-from .choose import holds_shape
+from .constrained import constrains
 from .job import Job, unread_cut
 from .likelihood import gives_probabilities, wanted
 from .own_jobs import OwnJobs
@@ -26,14 +26,14 @@ class RoleJobs:
         self.refused: set[str] = set()  # models that take no temperature
         self.without_probabilities: set[str] = set()  # models that refused to tell the probabilities of tokens
         self._gives: dict[int, bool] = {}  # whether to ask an LM for them, by its id
-        self.without_shape: set[str] = set()  # models that refused to hold a reply to a schema
+        self.without_schema: set[str] = set()  # models that refused to hold a reply to a schema
         self._holds: dict[int, bool] = {}  # whether to ask an LM for that, by its id
         self.cut: set[Request] = set()  # requests whose last reply the token limit cut
         self._lms: dict[tuple[int, int], Any] = {}  # of a role and an LM of its own, by their ids
         self.own = OwnJobs(gated, per_prediction)
         self._plain = isinstance(
             search_adapter(dspy.settings.adapter), SearchAdapter
-        )  # others have shapes of their own
+        )  # others ask for forms of their own
         self._tagged = isinstance(dspy.settings.adapter, dspy.XMLAdapter)
 
     def _role(
@@ -50,11 +50,11 @@ class RoleJobs:
         extra: int = 0,
         reads_long: bool = False,
         probabilities: bool = False,
-        shape: dict[str, Any] | None = None,
+        schema: dict[str, Any] | None = None,
     ) -> Job:
         """One call of a role of ours. independent: samples are to differ. extra: calls of what reads it.
 
-        probabilities: ask for those of its tokens, if the LM gives them. shape: the JSON schema to hold the reply to,
+        probabilities: ask for those of its tokens, if the LM gives them. schema: the one to hold the reply to,
         if the LM does that.
         """
         predict, lm = role.predict, self._lm(role, own_lm, request)
@@ -66,8 +66,8 @@ class RoleJobs:
         config = sampling(lm, settings, sample, attempt, independent, self.refused, warmth)
         if told:
             config |= wanted(settings)
-        if shape is not None and self._plain and self._holds_shape(lm):
-            config["response_format"] = shape
+        if schema is not None and self._plain and self._constrains(lm):
+            config["response_format"] = schema
         if attempt and request in self.cut:
             config |= more_room(settings)
         return Job(
@@ -97,10 +97,10 @@ class RoleJobs:
             self._lms[key] = self._gated(lm)
         return self._lms[key]
 
-    def _holds_shape(self, lm: Any) -> bool:
+    def _constrains(self, lm: Any) -> bool:
         if id(lm) not in self._holds:
-            self._holds[id(lm)] = holds_shape(lm)
-        return self._holds[id(lm)] and lm.model not in self.without_shape
+            self._holds[id(lm)] = constrains(lm)
+        return self._holds[id(lm)] and lm.model not in self.without_schema
 
     def _gives_probabilities(self, lm: Any) -> bool:
         if id(lm) not in self._gives:

@@ -44,13 +44,14 @@ from .calls.gate import Meter, current, gate
 from .calls.limit import active
 from .calls.redaction import hide, hide_in, secrets_of, telling
 from .calls.witness import with_witness
-from .choose import chosen, refuses_shape
 from .conclusion import concluded, concluded_without_hooks
+from .constrained import refuses_schema
 from .finish import Finisher
 from .job import Job, refusal, was_cut
 from .jobs import Jobs
 from .judge import Judge
 from .likelihood import refuses_probabilities
+from .listing import chosen
 from .own import calls_of, runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
@@ -440,8 +441,8 @@ class Session:
         if refuses_probabilities(error, job.config):
             self.jobs.without_probabilities.add(job.model)
             return refusal(job.model, "logprobs")
-        if refuses_shape(error, job.config):
-            self.jobs.without_shape.add(job.model)
+        if refuses_schema(error, job.config):
+            self.jobs.without_schema.add(job.model)
             return refusal(job.model, "response_format")
         outcome = failure(error, meter)
         if isinstance(outcome, Failed) and not self.plan.retries:

@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..modules.act import Act
-from ..modules.choose import Choose, listed_in, open_steps
+from ..modules.choose import Choose, listed_in
 from ..modules.judge import Judge
+from ..modules.listing import open_steps
 from ..modules.rate import Rate as Rater
 from ..modules.roles import OURS
 from ..modules.shown import view

@@ -25,7 +25,7 @@ from thoughtree import (
     TreeOfThoughts,
     load,
 )
-from thoughtree.modules.choose import MOST
+from thoughtree.modules.listing import MOST
 from thoughtree.optimize import BootstrapSearch, role_examples
 from thoughtree.optimize.space import settled, space_of
 from thoughtree.search.tree import ILLEGAL
