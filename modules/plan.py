@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from sys import float_info
 from typing import Any, Literal
 
 from dspy.predict.parameter import Parameter
 
 from ..search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget
 from ..search.knobs import knob
-from ..search.rating import MOST_SAMPLES
 from .about import SAME
 from .lessons import Lessons
+from .plan_rules import check
 from .predictor import DAMAGED
 from .rate import MODES
 from .scale import SCALES, Anchored, Numbers, Scale, Verdicts, scale_of
@@ -22,7 +21,6 @@ from .worth import Worth
 FORMAT = "thoughtree.program/1"
 CONTROLLERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (DFS, Beam, BestFirst, MCTS, ABMCTS)}
 STRUCTURE = ("propose", "rate", "scale", "answer", "transition")  # what the roles' signatures hang on
-HOTTEST = 2.0  # temperature that providers take
 DEFAULT_CALLS = 100  # of depth-first search, which has no bound that grows slowly; the others have their own
 
 
@@ -76,64 +74,8 @@ class Plan:
     history: bool = False
 
     def __post_init__(self) -> None:
-        whole = all(hasattr(self.controller, name) for name in ("routines", "choose", "dedupe", "stop"))
-        if not whole or isinstance(self.controller, type):
-            raise TypeError(
-                f"controller={self.controller!r}: must be a controller such as Beam(), DFS() or BestFirst(); "
-                "a class is called first"
-            )
         object.__setattr__(self, "lessons", Lessons(self.lessons))
-        for name, allowed in (
-            ("propose", ("lm", "samples", "choose", "moves", "own")),
-            ("rate", (*MODES, "code", "own")),
-            ("join", ("sum", "mean")),
-            ("answer", ("auto", "lm", "path")),
-            ("first", ("answer", None)),
-            ("transition", ("check", "replace", None)),
-            ("on_failure", ("best", "raise")),
-        ):
-            if getattr(self, name) not in allowed:
-                listed = ", ".join(map(repr, allowed))
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {listed}")
-        for name in ("temperature", "rate_temperature"):
-            warmth = getattr(self, name)
-            number = isinstance(warmth, int | float) and not isinstance(warmth, bool)
-            if warmth is not None and not (number and 0 <= warmth <= HOTTEST):
-                raise ValueError(f"{name}={warmth!r}: must be a number from 0 to {HOTTEST:g}, or None for the LM's own")
-        for name in ("blend", "agreement"):
-            share = getattr(self, name)
-            if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
-                raise ValueError(f"{name}={share!r}: must be a number from 0 to 1")
-        for name, least in (("samples", 1), ("concurrency", 1), ("step_concurrency", 1), ("retries", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name}={value!r}: must be an integer of at least {least}")
-        if self.samples > MOST_SAMPLES:
-            raise ValueError(f"samples={self.samples!r}: must be at most {MOST_SAMPLES}")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool):  # None would be another seed every time
-            raise ValueError(f"seed={self.seed!r}: must be an integer")
-        for name in ("aggregate", "history"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be True or False")
-        self._check_worth()
-        for name, lowest in (("near", 0.0), ("threshold", -float_info.max)):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and lowest <= value <= float_info.max):
-                words = "a finite number" + (" of at least 0" if name == "near" else "")
-                raise ValueError(f"{name}={value!r}: must be {words}, or None")
-
-    def _check_worth(self) -> None:
-        if self.worth is None:
-            return
-        if not isinstance(self.worth, Worth):
-            raise TypeError(f"worth={self.worth!r}: must be a Worth, as calibrate_rater fits one, or None")
-        if self.rate not in ("value", "siblings"):
-            raise ValueError(f"worth=..., rate={self.rate!r}: only ratings on a scale have a worth; set worth=None")
-        if self.near:
-            raise ValueError(
-                f"worth=..., near={self.near!r}: near would be measured in worth; set near=0 or worth=None"
-            )
+        check(self)
 
     @property
     def limits(self) -> Budget:
