@@ -119,6 +119,17 @@ def test_supervised_rows_to_a_file(files: Path, tmp_path: Path):
     assert (code, len(text.splitlines()) > 3) == (0, True)
 
 
+@pytest.mark.parametrize("problem", [[], [PUZZLE, *SAME]])
+def test_rows_of_a_folder_of_journals(files: Path, tmp_path: Path, problem: list[str]):
+    for name in ("one.jsonl", "two.jsonl"):
+        (tmp_path / name).write_bytes((files / "run.jsonl").read_bytes())
+    for form in ("supervised", "preferences"):
+        margin = ["--margin", 10] if form == "preferences" else []
+        code, text, _ = run(tmp_path, *problem, "--to", form, *margin)
+        assert (code, text) == run(files / "run.jsonl", *problem, "--to", form, *margin)[:2]
+        assert code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

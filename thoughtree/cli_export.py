@@ -38,7 +38,11 @@ class ExportOptions(ProgramOptions):
 
     source: Annotated[
         Path,
-        typer.Argument(metavar="RESULT|JOURNAL", help="A saved result, or the journal of a run.", show_default=False),
+        typer.Argument(
+            metavar="RESULT|JOURNAL",
+            help="A saved result, or the journal of a run. For rows also a folder of journals.",
+            show_default=False,
+        ),
     ]
     to: Annotated[
         Form,
@@ -146,16 +150,17 @@ def _rows(options: ExportOptions) -> list[dict[str, Any]]:
 
     given: dict[str, Any] = {} if options.margin is None else {"margin": options.margin}
     make: Any = preference_pairs if options.to is Form.PREFERENCES else supervised_rows
+    of_journals = options.source.is_dir() or is_journal(options.source)
     if not _names_a_problem(options):
-        if options.to is Form.SUPERVISED and not is_journal(options.source):
+        if options.to is Form.SUPERVISED and not of_journals:
             raise Mistake(f"{options.source}: a result holds no prompts; give the run's journal, or the problem")
-        plain = options.to is Form.PREFERENCES
+        plain = options.to is Form.PREFERENCES and not options.source.is_dir()
         return list(make([_result(options.source) if plain else options.source], **given))
     program = program_of(options)
     asked = inputs_of(program.signature, options.words or [], options.input or [])
     equip(program, options, [asked])
     example = dspy.Example(**asked).with_inputs(*asked)
-    if is_journal(options.source):
+    if of_journals:
         return list(make(options.source, program, examples=[example], **given))
     task = program.task.for_inputs(asked)
     return list(make([(example, SearchResult.load(options.source, task))], program, **given))
