@@ -6,6 +6,7 @@ has ended, however that was.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 CACHE = 256  # MiB of prompts that are kept, beside those in the slots
 LOOK = 1.0  # seconds between two looks at who our parent is
@@ -28,9 +29,8 @@ def main() -> None:
     telling = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the library prints belongs in the log too
 
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
+    library: Any = importlib.import_module("xllamacpp")
+    params = library.CommonParams()
     params.model.path = settings["path"]
     params.model_alias = {settings["name"]}
     params.n_parallel = settings["slots"]
@@ -43,7 +43,7 @@ def main() -> None:
     params.endpoint_metrics, params.ui = True, False
     params.cache_ram_mib = CACHE
     params.verbosity = 2  # errors and warnings: the log of a long run stays short
-    server = xllamacpp.Server(params)
+    server = library.Server(params)
     telling.write(json.dumps({"address": server.listening_address}) + "\n")
     telling.close()
     while os.getppid() == parent:  # another process may hold the other end of our stdin open
