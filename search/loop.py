@@ -127,9 +127,9 @@ class _Running(Generic[S, A]):
             if (why := self.stop.due(now, self.deadline)) is not None:
                 await self.tell_arrived()  # in time, and it may be the solution
                 await self._step(partial(search.stop, why))
-            elif slots.some and (job := await self._step(partial(self.pump.next, now, slots.free))) is not None:
-                calls.start(*job)
-                slots.take(job[0].request)
+            elif slots.some and (jobs := await self._step(partial(self._next, now))):
+                for job in jobs:
+                    calls.start(*job)
             elif not search.done:
                 ready_at = self.pump.ready_at() if slots.some else None  # without a slot it is no news
                 if not slots.taken and ready_at is None:
@@ -146,6 +146,14 @@ class _Running(Generic[S, A]):
                 await disk.run(journal.force, self.patience)  # those that come meanwhile are forced and told next
             told = [calls.done.popleft() for _ in range(min(arrived, len(calls.done)))]
             await self._step(partial(self._tell, told))
+
+    def _next(self, now: float) -> list[tuple[Ask, Reply | AsyncCall]]:
+        """What may start now, with its slots taken."""
+        jobs: list[tuple[Ask, Reply | AsyncCall]] = []
+        while self.slots.some and (job := self.pump.next(now, self.slots.free)) is not None:
+            self.slots.take(job[0].request)
+            jobs.append(job)
+        return jobs
 
     def _tell(self, arrived: list[tuple[Ask, Reply | BaseException]]) -> None:
         for ask, reply in arrived:

@@ -55,7 +55,7 @@ def hung(name: str, driver: str, folder: Path) -> tuple[Any, Callable[[], bool]]
                 call(case, program, model, driver, config)
         with case.opened() as (program, model, calls):
             found = call(case, program, model, driver, config | {"budget": {"seconds": seconds}}).search
-            if not calls.reached.is_set():
+            if not calls.reached.is_set() or found.hung != (case.hook,):  # or only just before the deadline
                 return None
 
             def left() -> Any:
