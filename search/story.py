@@ -27,6 +27,8 @@ UNENDED = (
     "Values are those that its replies tell; what was pruned, and how often nodes were visited, is not known"
 )
 
+BARE = "it has no rows of nodes: a search without a program wrote it, which cannot say how its nodes look"
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -82,6 +84,8 @@ class Story:
             at = 2 + len(story.told)
             story.notes.append(f"it is damaged, and read up to there, which is behind reply {at - 2} ({error})")
             story.end = None
+        if not story.rows and story.told:
+            story.notes.append(BARE)
         if story.end is None:
             story.notes.append(UNENDED)
         else:

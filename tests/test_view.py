@@ -98,6 +98,26 @@ def test_any_program_is_shown_from_its_result_its_file_and_its_journal(name: str
     assert len(calls(Run.of(path))["calls"]) == told["calls"]
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_program_is_shown_wherever_it_broke_off(name: str, tmp_path: Path) -> None:
+    make, inputs, reply = PROGRAMS[name]
+    model, path = Engine(lambda kind, inputs, n: reply(kind, inputs)), tmp_path / "run.jsonl"
+    with dspy.context(lm=lm(model)):
+        make()(**inputs, config={"journal": path})
+    lines = path.read_bytes().splitlines(keepends=True)
+    nodes = [0]
+    for cut in range(1, len(lines), 1 + len(lines) // 15):
+        path.write_bytes(b"".join(lines[:cut]) + lines[cut][:-9])
+        run = Run.of(path)
+        told = document(run)
+        assert told["facts"]["status"] == "unfinished"
+        assert len(told["nodes"]["parent"]) == len(told["nodes"]["born"]) >= nodes[-1]
+        assert told["calls"] == len(calls(run)["calls"])
+        assert page([run]).startswith(MARK)
+        nodes.append(len(told["nodes"]["parent"]))
+    assert nodes[-1] > 1
+
+
 def test_every_prompt_and_reply_comes_back_to_the_letter(run: tuple[Path, Any]) -> None:
     found, lines = calls(Run.of(run[0])), [json.loads(line) for line in run[0].read_text().splitlines()]
     records = [record for line in lines for record in line.get("calls", ())]

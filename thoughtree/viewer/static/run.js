@@ -104,10 +104,10 @@ class Run {
     return id ? oneLine(this.nodes.action[id], 120) || "(blank)" : "start";
   }
 
-  /** Where it led, on one line: the last of its state, unless that says the action again; else what was observed. */
+  /** Where it led, on one line: its state, unless that ends with the action again; else what was observed. */
   brief(id) {
     const state = this.nodes.state[id].trimEnd(), last = oneLine(state.slice(state.lastIndexOf("\n") + 1), 80);
-    if (last && !(id && last.endsWith(this.label(id).slice(0, 60)))) return last;
+    if (last && !(id && last.endsWith(this.label(id).slice(0, 60)))) return oneLine(state.slice(0, 400).replaceAll("\n", " \u00b7 "), 80);
     return oneLine((this.get("observation", id) ?? "").split("\n", 1)[0], 80);
   }
 
