@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -287,6 +290,22 @@ def test_the_command_writes_a_page_and_says_where(run: tuple[Path, Any], tmp_pat
     refused = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / "mine.html")])
     assert refused.exit_code == 2
     assert "--output" in refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the browser")
+def test_it_is_shown_in_the_browser_where_that_was_asked_for(run: tuple[Path, Any], tmp_path: Path) -> None:
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {tmp_path}/shown\n')
+    script.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "thoughtree", "view", str(run[0]), "--open"],
+        env=os.environ | {"BROWSER": f"{script} %s"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'run.html'}\n")
+    assert (tmp_path / "shown").read_text() == (tmp_path / "run.html").as_uri()
 
 
 def test_the_same_search_makes_the_same_page(run: tuple[Path, Any]) -> None:

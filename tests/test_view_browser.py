@@ -221,6 +221,18 @@ def test_a_journal_that_broke_off_is_shown_as_far_as_it_goes(
     assert len(page.rows()) > 1
 
 
+def test_a_search_that_never_began_is_shown_too(chromium: Any, tmp_path: Path) -> None:
+    from viewed import wide
+
+    page = Page(chromium, view(wide(1), to=tmp_path / "one.html"))
+    assert page.rows() == [0]
+    assert page.text("#told") == "Nothing was told: there is no step to play"
+    for selector in ("[data-id='0']", "#show-path", "#collapse-all", "#play", "#forward", "#to-start"):
+        page.click(selector)
+    assert page.rows() == [0]
+    assert page.driver.get_log("browser") == []
+
+
 # ---- finding one's way
 
 

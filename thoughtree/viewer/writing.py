@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import webbrowser
 from pathlib import Path
 from typing import Any
 
+from ..search.whole_file import write_whole
 from .page import MARK, page
 from .runs import Run
 
@@ -49,13 +49,7 @@ def write(path: Path, text: str) -> None:
     """Whole or not at all. FileExistsError for a file that is no page of ours."""
     if path.exists() and not _is_ours(path):
         raise FileExistsError(17, "exists and is no page that view wrote; give another file", str(path))
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(text.encode("utf-8", "backslashreplace"))
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _is_ours(path: Path) -> bool:

@@ -80,6 +80,7 @@ class Outline {
 
   row(id, at) {
     const { run } = this, status = run.status(id), value = run.value(id), open = run.canOpen(id) ? Boolean(run.expanded[id]) : null;
+    const visits = run.step >= run.steps.length ? run.get("visits", id) : null;
     const siblings = id ? run.children(run.nodes.parent[id]) : [0];
     const classes = ["row", `status-${status}`];
     if (run.isOnPath(id)) classes.push("on-path");
@@ -98,6 +99,7 @@ class Outline {
     h("span", { class: "number", text: `#${id}` }),
     h("span", { class: "action", text: run.label(id) }),
     h("span", { class: "words", text: this.second(id, status) }),
+    visits === null ? null : h("span", { class: "visits", title: counted(visits, "visit"), text: `\u00d7${whole(visits)}` }),
     value === null ? null : this.worth(value, run.get("verdict", id)));
     row.style.transform = `translateY(${at * ROW}px)`;
     row.style.paddingInlineStart = `${6 + Math.min(run.depth[id], 24) * 16}px`;

@@ -25,6 +25,7 @@ class Player {
 
   words() {
     const { run } = this, { step, steps } = run;
+    if (!steps.length) return "Nothing was told: there is no step to play";
     if (!step) return `Before the first of ${counted(steps.length, "step")}`;
     const [role, nodes, said] = steps[step - 1];
     const about = nodes.length > 3 ? `${nodes.length} nodes` : nodes.map((id) => `#${id}`).join(", ");
