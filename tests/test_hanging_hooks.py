@@ -84,9 +84,7 @@ def test_a_search_whose_hook_hangs_ends_with_what_it_had_and_is_left_alone(drive
         assert result.hung == (case.hook,), name
         assert any(case.hook in warning for warning in result.warnings), name
         assert same(), f"{name}: the search that was left went on"
-        if case.late:
-            assert result.ended is not Ended.SECONDS, name
-        else:
+        if not case.late:  # else the search itself may have been in time
             assert result.ended is (Ended.SEARCHED_OUT if case.hook == "check" else Ended.SECONDS), name
         assert result.status in (SearchStatus.FAILED, SearchStatus.UNVERIFIED), name
 
