@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from thoughtree import local, local_lm, local_server
+from thoughtree.cli import app
+from thoughtree.exits import Exit
 from thoughtree.local_server import LocalServer, Serving
 
 # What stands in for llama.cpp's library: it says where it listens, and serves nobody.
@@ -177,3 +180,39 @@ def test_what_is_no_model_is_refused(said: str, told: str, tmp_path: Path, monke
 def test_a_size_that_is_none_is_refused(knob: str):
     with pytest.raises(ValueError, match=f"{knob}=0: must be an integer of at least 1"):
         local_lm(**{knob: 0})
+
+
+# ---- on the command line
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (
+            ["--model", "local:nowhere.gguf"],
+            Exit.MODEL,
+            "--model 'local:nowhere.gguf': model='local:nowhere.gguf': there is",
+        ),
+        (["--model", "local/gpt-5"], Exit.MODEL, "must be 'gemma3-270m', 'smollm2-135m', or the path of a GGUF file"),
+        (["--rate-model", "local:nowhere.gguf"], Exit.MODEL, "--rate-model 'local:nowhere.gguf': "),
+        (
+            ["--model", "local", "--api-base", "http://127.0.0.1:1"],
+            Exit.USAGE,
+            "--api-base http://127.0.0.1:1: a local",
+        ),
+    ],
+)
+def test_a_command_says_what_is_wrong_before_anything_is_started(more: list[str], code: Exit, told: str):
+    found = CliRunner().invoke(app, ["solve", "4 9 10 13", *more])
+    assert (found.exit_code, found.stdout) == (code, "")
+    assert told in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert local_server._servers == {}
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_command(library: Path, tmp_path: Path):
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF")
+    found = CliRunner().invoke(app, ["solve", "4 9 10 13", "--model", f"local:{tmp_path}/broken.gguf"])
+    assert found.exit_code == Exit.MODEL
+    assert "ended before it was ready: RuntimeError: cannot load it" in found.stderr
+    Path(found.stderr.rsplit(" is in ", 1)[1].strip()[:-1]).unlink()
