@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..search.visible import in_json
+from ..search.whole_file import write_whole
 from .trajectory import alike_by
 
 FORMAT = "thoughtree.lessons/1"
@@ -62,15 +63,8 @@ class Lessons(tuple[str, ...]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one JSON file, whole or not at all: a crash leaves the old one."""
-        path = Path(path)
         text = in_json(json.dumps({"format": FORMAT, "lessons": self}, ensure_ascii=False, indent=1)) + "\n"
-        partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
-        try:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        write_whole(Path(path), text.encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Lessons:

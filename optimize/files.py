@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..search.whole_file import write_whole
 from .fields import as_json, cell, fields_of
 
 if TYPE_CHECKING:
@@ -60,13 +61,7 @@ def save(result: EvaluationResult, path: Path, kind: str | None = None) -> None:
     """Write whole or not at all. kind: "csv" or "json"; by default by the path's ending."""
     kind = kind or ("csv" if path.suffix.lower() == ".csv" else "json")
     text = _csv(rows(result)) if kind == "csv" else _json(rows(result))
-    partial = path.with_name(f"{path.name}.{os.getpid()}-{id(result)}.partial")  # others may save there too
-    try:
-        partial.write_bytes(text.encode("utf-8", "backslashreplace"))
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _json(found: list[dict[str, Any]]) -> str:

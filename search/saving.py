@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, fields
 from math import isfinite
 from pathlib import Path
@@ -16,6 +15,7 @@ from .rating import Rating
 from .result import Describes, SearchResult
 from .rollout_log import RolloutLog
 from .tree import Node, NodeStatus, Tree
+from .whole_file import write_whole
 
 FORMAT = "thoughtree.result/1"
 # What a node's row holds beside its id, parent, status, action, state: only what differs from a new node's.
@@ -40,14 +40,7 @@ DEFAULTS = {f.name: f.default for f in fields(Node)}
 
 def save(result: SearchResult[Any, Any], path: Path) -> None:
     """Write whole or not at all: a crash leaves the old file."""
-    text = text_of(result)
-    partial = path.with_name(f"{path.name}.{os.getpid()}-{id(text)}.partial")  # others may save there too
-    try:
-        partial.write_text(text, encoding="ascii")
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text_of(result).encode("ascii"))
 
 
 def text_of(result: SearchResult[Any, Any]) -> str:
