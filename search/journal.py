@@ -110,7 +110,7 @@ class Journal:
         """
         text = json.dumps({kind: value}, allow_nan=False, default=str)
         with self.lock:
-            if not self._closed:
+            if not (self._closed or (self._sealed and kind != "end")):
                 self._append(text)
                 self.ended = kind == "end"
 
@@ -147,7 +147,7 @@ class Journal:
             yield found
 
     def seal(self) -> None:
-        """No reply is written any more: the search has ended. What became of it may be (`note`)."""
+        """Nothing is written any more but the end: the search is over, and a step that it was left in writes nothing."""
         with self.lock:
             self._sealed = True
 

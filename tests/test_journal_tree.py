@@ -15,6 +15,7 @@ from kill_runs import PROGRAMS
 from puzzle24 import PUZZLE, call, drivers, engine, script
 from thoughtree import Beam, Game24, TreeOfThoughts
 from thoughtree.search import Journal, SearchResult
+from thoughtree.search.protocol import Ask, Propose, Proposed, Reply
 
 
 def solver(**knobs: Any) -> TreeOfThoughts:
@@ -159,3 +160,21 @@ def test_a_bare_core_that_is_told_no_words_writes_no_rows(tmp_path: Path) -> Non
     journal = Journal(tmp_path / "j", {"seed": 0})
     assert (journal.grown, journal.ended) == ((0, 0, 0), False)
     journal.close()
+
+
+def test_of_a_search_that_is_over_only_the_end_is_written(tmp_path: Path) -> None:
+    """A step that hung, and that its search was left in, may come back late."""
+    path = tmp_path / "run.jsonl"
+    journal = Journal(path, {"seed": 0})
+    ask, reply = Ask(0, Propose(0, 1)), Reply(Proposed(("a",)))
+    journal.write(ask, reply)
+    journal.seal()
+    content = path.read_bytes()
+    journal.write(ask, reply)
+    journal.note("tree", [1, 0, 0, [[None]]])
+    assert path.read_bytes() == content
+    journal.note("end", {"nodes": []})
+    journal.close()
+    journal.note("end", {"nodes": []})
+    assert path.read_bytes().startswith(content)
+    assert [len(replies(path)), len(noted(path, "tree")), len(noted(path, "end"))] == [1, 0, 1]
