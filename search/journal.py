@@ -147,7 +147,7 @@ class Journal:
             yield found
 
     def seal(self) -> None:
-        """Nothing is written any more but the end: the search is over, and a step that it was left in writes nothing."""
+        """Nothing but the end is written any more: the search is over, and a step that it was left in adds nothing."""
         with self.lock:
             self._sealed = True
 
