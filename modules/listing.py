@@ -16,10 +16,10 @@ def legal_moves(task: Any, state: Any) -> dict[str, Any]:
     """The legal moves by the text that a prompt shows of each, in the task's order; more than MOST are cut, and warned
     of.
     """
-    moves = list(islice(task.moves(state), MOST + 1))
+    moves = list(islice(task.moves(state), MOST + 1))  # of which there may be no end
     if len(moves) > MOST:
         warnings.warn(
-            f"propose='choose': {type(task).__name__} lists more than {MOST} moves, and a model is shown the first "
+            f"propose='choose': {task.__class__.__name__} lists more than {MOST} moves, and a model is shown the first "
             f"{MOST}; list the likely ones first, or propose in another way",
             UserWarning,
             stacklevel=2,

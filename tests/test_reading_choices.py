@@ -96,11 +96,25 @@ def test_what_chooses_nothing_is_not_guessed_at(said):
         ("2, 17, 1", [("2", 1), ("17", None), ("1", 0)]),
         ('{"chosen_steps": [17, -1, 1.5, 2]}', [("17", None), ("-1", None), ("1.5", None), ("2", 1)]),
         ("17, 17", [("17", None)]),
+        ("4, 3, 3", [("4", 3), ("3", 2)]),
+        ('{"chosen_steps": [Infinity, NaN, 1e300, 1]}', [("1e+300", None), ("1", 0)]),
         ("99999", []),
     ],
 )
 def test_a_number_that_no_step_has_is_known_as_such(said, read):
     assert [(choice.said, choice.place) for choice in reader.choices(said, STEPS)] == read
+
+
+def test_a_number_without_a_step_hides_none_that_has_one():
+    """`22` names the step with index 21, and `21`, of another list, nothing."""
+    many = [f"step {letter}" for letter in "abcdefghijklmnopqrstuv"]
+    assert [choice.place for choice in reader.choices("23, 22, 24, 1", many)] == [None, 21, None, 0]
+    assert [choice.place for choice in reader.choices("[24, 25]", [*many, "w", "x"])] == [23, None]
+
+
+def test_steps_are_compared_in_the_spelling_that_replies_are_read_in():
+    assert places("4 * 9 = 36", ["4 × 9 = 36"]) == [0]
+    assert places("１. 4×9=36", ["4×9=36"]) == [0]
 
 
 def test_numbers_as_steps_are_words_first():

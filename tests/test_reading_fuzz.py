@@ -19,6 +19,7 @@ READERS = {
     "scores": lambda text: reading.scores(text, 5, 0, 1),
     "verdicts": lambda text: reading.verdicts(text, 5, WORDS),
     "comparison": reading.comparison,
+    "choices": lambda text: reading.choices(text, MOVES),
     "code": reading.code,
     "actions": reading.actions,
     "match_move": lambda text: reading.match_move(text, MOVES),

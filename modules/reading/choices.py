@@ -15,9 +15,8 @@ from .votes import NOUN
 _AND = r"\s{0,3}(?:[,;/&>、]|\band\b|\bthen\b)(?:\s{0,3}\b(?:and|then)\b)?\s{0,3}"
 _ONE = rf"(?:(?i:{NOUN})s?\s?)?[#(\[<]{{0,2}}[0-9]{{1,4}}[)\]>]{{0,2}}"
 _NUMBERS = rf"{_ONE}(?:{_AND}{_ONE}){{0,200}}"
-_SPACED = re.compile(
-    r"[0-9]{1,4}(?:\s{1,3}[0-9]{1,4}){0,200}"
-)  # a whole reply; among other lines, a state that it repeats
+# Of a whole reply; among other lines it may be a state that is said again.
+_SPACED = re.compile(r"[0-9]{1,4}(?:\s{1,3}[0-9]{1,4}){0,200}")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _FENCES = re.compile(r"^[ \t]*```[a-z]*[ \t]*$", re.MULTILINE)
 _ALONE = re.compile(rf"\W{{0,4}}(?P<numbers>{_NUMBERS})[\s.!]{{0,3}}")
@@ -47,10 +46,10 @@ def choices(text: str | None, steps: Sequence[str]) -> list[Choice]:
     words of a line are those of a step, they count, and not the number before them: models number what they choose
     anew. A line with other words chooses nothing by the number that it is marked with.
     """
-    found: dict[str, Choice] = {}
+    found: dict[str | int, Choice] = {}
     for said, place in _found(text, steps):
         known = place if place is not None and 0 <= place < len(steps) else None
-        found.setdefault(said if known is None else str(known), Choice(said, known))
+        found.setdefault(said if known is None else known, Choice(said, known))
     return list(found.values())
 
 
@@ -60,7 +59,7 @@ def _found(text: str | None, steps: Sequence[str]) -> Iterator[tuple[str, int | 
         for value, _, _ in values(said, whole=False):
             yield from _in_value(value, steps)
             return
-    places = {normal(step): place for place, step in reversed(list(enumerate(steps)))}
+    places = {normal(clean(step)): place for place, step in reversed(list(enumerate(steps)))}
     if (spaced := said.strip()) and len(spaced) < 2000 and _SPACED.fullmatch(spaced) and spaced not in places:
         yield from _numbers(spaced)
         return
@@ -77,7 +76,7 @@ def _in_value(value: object, steps: Sequence[str]) -> Iterator[tuple[str, int | 
         for part in value:
             yield from _in_value(part, steps)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield f"{value:g}", int(value) - 1 if value == int(value) else None
+        yield f"{value:g}", int(value) - 1 if float(value).is_integer() else None
     elif isinstance(value, str):
         yield from _found(value.lstrip("[{ \n"), steps)
 
