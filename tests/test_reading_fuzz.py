@@ -81,6 +81,7 @@ def test_labels_and_places_are_among_those_given(text):
     assert set(reading.verdicts(text, 4, WORDS)) <= {None, *WORDS}
     assert len(reading.verdicts(text, 4, WORDS)) == 4
     assert reading.vote(text, 3) in (None, 0, 1, 2)
+    assert {choice.place for choice in reading.choices(text, MOVES)} <= {None, 0, 1}
     assert reading.comparison(text) in (None, 0.0, 0.5, 1.0)
     assert reading.match_move(text, MOVES) in (None, *MOVES)
     assert reading.answer_text(text) != ""
