@@ -344,11 +344,14 @@ def test_where_there_is_nothing_to_choose_from_it_is_refused(make: Any, told: st
     [
         game,
         lambda **k: RAP(task=Blocksworld(), propose="choose", **k),
+        lambda **k: LATS(env=BlocksworldEnvironment(), propose="choose", **k),
     ],
 )
 def test_it_is_saved_and_loaded_with_its_program(make: Any, tmp_path: Any):
-    given = {"value_fn": lambda inputs, path: 1.0} if make is game else {}
     program = make()
+    given = {"value_fn": program.value_fn} if make is game else {}
+    if isinstance(program, LATS):
+        given = {"env": BlocksworldEnvironment()}
     program.propose.predict.signature = program.propose.predict.signature.with_instructions("Choose well.")
     program.save(tmp_path / "program.json")
     again = load(tmp_path / "program.json", **given)
