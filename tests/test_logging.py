@@ -12,6 +12,7 @@ import pytest
 
 from engines import Engine
 from hostile import KINDS, obeyed, search
+from patience import PATIENCE
 from puzzle24 import KINDS as NAMES
 from puzzle24 import PUZZLE, call, engine, script
 from thoughtree import DFS, Beam, Game24, TreeOfThoughts
@@ -128,5 +129,5 @@ with dspy.context(lm=FaultyLM(rules, [Fault.server(share=0.5)], seed=1)):
 assert found.search.failed
 assert found.search.warnings
 """
-    run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

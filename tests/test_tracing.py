@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]  # mlflow makes its database first
 pytest.importorskip("mlflow", reason="mlflow is not installed (mlflow-skinny)")
 
 HERE = Path(__file__).parent
@@ -36,7 +36,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=350,
     )
     assert run.returncode == 0, run.stderr
     assert "TreeOfThoughts" not in run.stderr  # nothing is logged unasked
