@@ -10,7 +10,7 @@ from typing import Any
 from ..modules.header import digest, settled
 from .role_demos import Demo
 
-NUMBER = "num_thoughts"  # how many were asked for makes no other problem
+NUMBERS = ("num_thoughts", "num_choices")  # how many were asked for makes no other problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _different(searches: Sequence[Sequence[Demo]]) -> list[list[Demo]]:
 
 def _question(demo: Demo) -> dict[str, Any]:
     inputs = demo.predictor.signature.input_fields
-    return {name: value for name, value in demo.fields.items() if name in inputs and name != NUMBER}
+    return {name: value for name, value in demo.fields.items() if name in inputs and name not in NUMBERS}
 
 
 def _in_turn(searches: Sequence[Sequence[Demo]], per_search: int) -> list[Demo]:
