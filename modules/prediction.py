@@ -23,6 +23,7 @@ class SearchPrediction(dspy.Prediction):
 
     @property
     def search(self) -> SearchResult[Any, Any]:
+        """The search behind these fields. AttributeError for a prediction that was made from its fields alone."""
         if self._search is None:
             raise AttributeError("search")
         return self._search

@@ -64,6 +64,7 @@ class Game24(Task[Game24State, Move]):
 
     @property
     def goal(self) -> Number:
+        """The target as a number."""
         assert not isinstance(self.target, str)
         return self.target
 

@@ -18,6 +18,8 @@ from dspy import lm15
 
 
 class FaultKind(enum.StrEnum):
+    """What may happen to a call: late, refused, lost, or answered with a reply that is spoilt."""
+
     LATENCY = "latency"
     RATE_LIMIT = "rate limit"
     TIMEOUT = "timeout"

@@ -24,9 +24,11 @@ class ServedLM:
     num_retries: int
 
     def answer(self, call: Any) -> Any:
+        """The CallResult of a call that DSPy has prepared. What it raises is the call's failure."""
         raise NotImplementedError
 
     async def aanswer(self, call: Any) -> Any:
+        """The same, awaited."""
         raise NotImplementedError
 
     # The two below are BaseLM's, except for who answers.

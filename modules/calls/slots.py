@@ -77,7 +77,7 @@ class Slots:
             raise
 
     def release(self, holder: Any = None) -> None:
-        """Give a slot back; the first in line has it at once. holder: who was `forsaken` with it, if anybody was."""
+        """Give a slot back; the first in line has it at once. holder: whose call it was, which may be forsaken."""
         with self._lock:
             if holder in self._given:
                 self._given.remove(holder)

@@ -70,10 +70,12 @@ class Recording:
 
     @property
     def paid(self) -> Usage:
+        """What this process's calls have cost, over all its LMs of this recording."""
         return self.ledger.paid
 
     @property
     def hits(self) -> Usage:
+        """The same of the calls that were answered from it: what they did cost when they were paid."""
         return self.ledger.hits
 
     @property
