@@ -9,7 +9,6 @@ An example that failed is not in the log: it is run again.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from math import inf, isfinite
@@ -43,7 +42,7 @@ class Log:
         self.finished: dict[str, dict[str, Any]] = {}
         self.failed: dict[str, dict[str, Any]] = {}  # in this run, of processes that share it
         self._failures: LogLines | None = None
-        self._turn = threading.Lock()
+        self._untold: list[str] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lines = LogLines(self.path, shared=self.shared is not None)
@@ -91,11 +90,11 @@ class Log:
         if self._failures is not None:
             self._failures.close()
 
-    def look(self) -> set[str]:
-        """Take in what other processes have written; the keys of all that is done, in this run or before it."""
-        with self._turn:
-            self._take_in()
-            return self.finished.keys() | self.failed.keys()
+    def look(self) -> list[str]:
+        """Take in what other processes have written; the keys of what is done and was not told yet. Not thread-safe."""
+        self._take_in()
+        found, self._untold = self._untold, []
+        return found
 
     def read(self, key: str, index: int, example: dspy.Example) -> Outcome | None:
         """The outcome of an example that is in the log. Its prediction's fields are JSON, and carry no search."""
@@ -119,20 +118,22 @@ class Log:
     def _take_in(self) -> None:
         self._take(self._lines.fresh())
         for number, line in () if self._failures is None else self._failures.fresh():
-            self.failed[self._checked(self._failures, number, line, _lost)["key"]] = line
+            self.failed[self._checked(self._failures, number, line, _lost)] = line
 
     def _take(self, lines: Iterable[tuple[int, dict[str, Any]]]) -> None:
         for number, line in lines:
-            self.finished[self._checked(self._lines, number, line, _outcome)["key"]] = line
+            self.finished[self._checked(self._lines, number, line, _outcome)] = line
 
-    @staticmethod
-    def _checked(lines: LogLines | None, number: int, line: dict[str, Any], read: Any) -> dict[str, Any]:
+    def _checked(self, lines: LogLines | None, number: int, line: dict[str, Any], read: Any) -> str:
+        """Its key."""
         assert lines is not None
         try:
             read(line, 0, dspy.Example())
         except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             raise lines.wrong(number, f"not a finished example ({error!r})") from error
-        return line
+        key: str = line["key"]
+        self._untold.append(key)
+        return key
 
     def _same(self, there: dict[str, Any], now: dict[str, Any]) -> None:
         differ = list(_differences(there, now))

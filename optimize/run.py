@@ -74,7 +74,7 @@ class Run:
         self.purse.__enter__()
         self.progress.__enter__()
         if self.log is not None:
-            self._take_in(self.log.look())
+            self._take_in()
         return self
 
     def rounds(self) -> Iterator[list[Job]]:
@@ -84,7 +84,7 @@ class Run:
             yield list(self.jobs.values())
             if self.log is None or self.log.shared is None:
                 return
-            self._take_in(self.log.look())
+            self._take_in()
 
     @property
     def wait(self) -> float:
@@ -99,7 +99,7 @@ class Run:
         self.purse.__exit__(*error)
         if self.log is not None:
             if self.log.shared is not None and not isinstance(error[1], LogError):
-                self._take_in(self.log.look())
+                self._take_in()
             self.log.close()
 
     def one(self, job: Job) -> None:
@@ -121,14 +121,16 @@ class Run:
             return
         with self.log.claims.claim(key) as claimed:
             if claimed and self.why is None:
-                self._take_in(self.log.look())  # only now nobody else can be at it
+                self._take_in()  # only now nobody else can be at it
             yield claimed and self.why is None and key in self.jobs
 
-    def _take_in(self, done: set[str]) -> None:
-        """Count what is in the log by now, each example once."""
+    def _take_in(self) -> None:
+        """Count what is in the log by now, each example once. Looked at and counted at once, for all threads."""
         assert self.log is not None
         with self._lock:
-            for key in [key for key in self.jobs if key in done]:
+            for key in self.log.look():
+                if key not in self.jobs:
+                    continue
                 index, example, _ = self.jobs[key]
                 found = self.log.read(key, index, example)
                 assert found is not None

@@ -7,9 +7,11 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 
 import shared_worker
@@ -102,6 +104,24 @@ def test_as_tasks_of_a_loop(tmp_path: Path):
     shared = evaluate(SharedRun(tmp_path / "kept", "one"))
     found = asyncio.run(shared.acall(shared_worker.Answers(tmp_path, "a")))
     assert [score for *_, score in found.results] == SCORES
+
+
+def test_many_threads_of_several_evaluators_run_each_example_once(tmp_path: Path):
+    devset = [dspy.Example(number=number).with_inputs("number") for number in range(120)]
+    seen: list[int] = []
+
+    def program(number: int) -> Any:
+        seen.append(number)
+        return dspy.Prediction(answer=number)
+
+    def work(name: int) -> Any:
+        run = SharedRun(tmp_path, "one")
+        return Evaluate(devset=devset, metric=shared_worker.even, num_threads=8, resume=run)(program)
+
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(work, range(3)))
+    assert sorted(seen) == list(range(120))
+    assert [(result.score, result.not_run) for result in results] == [(50.0, 0)] * 3
 
 
 def test_a_run_alone_is_kept_out_while_others_share_the_folder(tmp_path: Path):
