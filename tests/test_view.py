@@ -50,6 +50,19 @@ def read(texts: list[Any], number: int) -> str:
     return (units[: 2 * head] + middle.encode("utf-16-le", "surrogatepass") + end).decode("utf-16-le", "surrogatepass")
 
 
+def states(nodes: dict[str, Any]) -> list[str]:
+    """As the page reads them."""
+    found: list[str] = []
+    for written, parent in zip(nodes["state"], nodes["parent"], strict=True):
+        if isinstance(written, str):
+            found.append(written)
+            continue
+        units = found[parent].encode("utf-16-le", "surrogatepass")[: 2 * written[0]]
+        rest = written[1].encode("utf-16-le", "surrogatepass")
+        found.append((units + rest).decode("utf-16-le", "surrogatepass"))
+    return found
+
+
 # ---- the document
 
 
@@ -59,7 +72,7 @@ def test_nodes_are_columns(run: tuple[Path, Any]) -> None:
     nodes = told["nodes"]
     assert nodes["parent"] == [-1, *[n.parent for n in result.tree][1:]]
     assert nodes["action"] == ["", *[result.shown(n) for n in result.tree][1:]]
-    assert nodes["state"] == ["" if n.state is None else result.task.render(n.state) for n in result.tree]
+    assert states(nodes) == ["" if n.state is None else result.task.render(n.state) for n in result.tree]
     assert [told["statuses"][status] for status in nodes["status"]] == [n.status for n in result.tree]
     assert nodes["value"] == [n.value for n in result.tree]
     assert nodes["verdict"] == {str(n.id): n.verdict for n in result.tree if n.verdict is not None}
@@ -94,6 +107,7 @@ def test_any_program_is_shown_from_its_result_its_file_and_its_journal(name: str
     for other in (saved, told):
         assert other["facts"]["spent"] == live["facts"]["spent"]
         assert other["facts"]["best"] == live["facts"]["best"]
+        assert states(other["nodes"]) == states(live["nodes"])
         for column in set(live["nodes"]) - {"born", "rated", "settled", "first"}:
             assert other["nodes"][column] == live["nodes"][column], column
     joined = document(Run.of(found, journal=path))
@@ -137,6 +151,21 @@ def test_prompts_are_written_as_what_differs(run: tuple[Path, Any]) -> None:
     found = calls(Run.of(run[0]))
     plain = sum(len(read(found["texts"], text)) for told in found["calls"] for _, text in told["messages"])
     assert len(json.dumps(found["texts"])) < plain / 4
+
+
+def test_of_a_chain_the_page_grows_with_its_length_alone() -> None:
+    """Each state holds all before it."""
+    sizes = []
+    for nodes in (100, 200, 400):
+        result: SearchResult[Any, Any] = wide(1)
+        at = result.tree.root
+        for id in range(1, nodes):
+            before, at = at, result.tree.add(at, f"step {id} \U0001f600")
+            at.state = f"{before.state}\nline {id} with a smile \U0001f600"
+        told = document(Run.of(result))
+        assert states(told["nodes"]) == [node.state for node in result.tree]
+        sizes.append(len(json.dumps(told)))
+    assert sizes[2] - sizes[1] < 2.1 * (sizes[1] - sizes[0])
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), max_size=12))
@@ -319,4 +348,4 @@ def test_states_that_no_file_can_hold_are_shown_all_the_same() -> None:
 
     result: SearchResult[Any, Any] = wide(3)
     result.tree[1].state = Odd()
-    assert "an odd state" in document(Run.of(result))["nodes"]["state"][1]
+    assert "an odd state" in states(document(Run.of(result))["nodes"])[1]

@@ -13,7 +13,7 @@ from ..search.labels import reason_of
 from ..search.roles import ROLES
 from .runs import Json, Run
 from .steps import timeline
-from .texts import Texts
+from .texts import Texts, Written, continued
 
 STATUSES = [status.value for status in NodeStatus]
 
@@ -28,7 +28,7 @@ def document(run: Run) -> Json:
     nodes: Json = {
         "parent": [-1 if node.parent is None else node.parent for node in tree],
         "action": run.actions,
-        "state": run.states,
+        "state": _states(run),
         "status": [STATUSES.index(node.status.value) for node in tree],
         "value": [_number(node.value) for node in tree],
         "born": time.born,
@@ -47,6 +47,13 @@ def document(run: Run) -> Json:
         "steps": time.steps,
         "calls": sum(len(told.records) for told in run.story.told) if run.story is not None else 0,
     }
+
+
+def _states(run: Run) -> list[Written]:
+    """Of each node, as it goes on from its parent's: else a chain would grow with the square of its length."""
+    parents = [node.parent for node in run.result.tree]
+    states = zip(run.states, parents, strict=True)
+    return [state if parent is None else continued(state, run.states[parent]) for state, parent in states]
 
 
 def facts(run: Run) -> Json:

@@ -37,6 +37,12 @@ class Texts:
         return number
 
 
+def continued(text: str, before: str) -> Written:
+    """`text`, or [head, rest]: it begins with the first `head` UTF-16 units of `before`."""
+    head = _shared(before, text)
+    return text if head < LEAST else [_units(text[:head]), text[head:]]
+
+
 def _shared(a: str, b: str) -> int:
     """The length of the longest common beginning. By halves: comparing slices is what Python does fast."""
     return _largest(lambda n: a[:n] == b[:n], min(len(a), len(b)))

@@ -8,7 +8,7 @@ const ROLE_WORDS = {
 function details(run, id, { pick }) {
   const parts = [heading(run, id), path(run, id, pick), figures(run, id)];
   const text = (name, value) => value && parts.push(section(name, block(value, name)));
-  text("State", run.nodes.state[id]);
+  text("State", run.state(id));
   text("Observation", run.get("observation", id));
   const answer = run.get("answer", id);
   if (answer) parts.push(section("Answer", fields(answer)));

@@ -72,6 +72,22 @@ class Run {
     return value === undefined ? null : value;
   }
 
+  /** A state may be written as how much of its parent's it begins with, and what comes then. */
+  state(id) {
+    const { state, parent } = this.nodes, below = [];
+    let at = id;
+    while (typeof state[at] !== "string") {
+      below.push(at);
+      at = parent[at];
+    }
+    while (below.length) {
+      const next = below.pop(), [head, rest] = state[next];
+      state[next] = state[at].slice(0, head) + rest;
+      at = next;
+    }
+    return state[id];
+  }
+
   // ---- at the step that is shown
 
   isThere(id) {
@@ -106,7 +122,7 @@ class Run {
 
   /** Where it led, on one line: its state, unless that ends with the action again; else what was observed. */
   brief(id) {
-    const state = this.nodes.state[id].trimEnd(), last = oneLine(state.slice(state.lastIndexOf("\n") + 1), 80);
+    const state = this.state(id).trimEnd(), last = oneLine(state.slice(state.lastIndexOf("\n") + 1), 80);
     if (last && !(id && last.endsWith(this.label(id).slice(0, 60)))) return oneLine(state.slice(0, 400).replaceAll("\n", " \u00b7 "), 80);
     return oneLine((this.get("observation", id) ?? "").split("\n", 1)[0], 80);
   }
@@ -178,7 +194,7 @@ class Run {
     const exact = /^#(\d+)$/.exec(wanted);
     if (exact) return Number(exact[1]) < this.count ? [Number(exact[1])] : [];
     this.words ??= this.nodes.action.map((action, id) =>
-      [action, this.nodes.state[id], this.get("verdict", id), this.get("reason", id), this.get("observation", id)]
+      [action, this.state(id), this.get("verdict", id), this.get("reason", id), this.get("observation", id)]
         .filter(Boolean).join("\n").toLowerCase());
     const found = [], stack = [0];
     while (stack.length) {
