@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations_with_replacement, pairwise
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from thoughtree.modules.listing import legal_moves
 from thoughtree.optimize.intervals import wilson
 from thoughtree.search.protocol import Illegal
 from thoughtree.search.tree import ILLEGAL
+from thoughtree.tasks.blocksworld import BlocksworldState
 from thoughtree.tasks.reachable import reachable
 from thoughtree.testing import RuleLM
 
@@ -121,15 +123,16 @@ def rows(models: Sequence[str] = MODELS, puzzles: int = PUZZLES, seeds: int = SE
         at = f"{first.expansions / puzzles:.1f} expansions; {right(first)}"
         yield beside(f"{game.name}: always the first of the list solves, of {puzzles}", first.solved, at=at)
         for model in models:
-            yield from of_model(game, model, counts)
+            found = played(game, local_lm(model, cache=False, temperature=0.0, max_tokens=ROOM))
+            yield from of_model(game.name, model, found, counts)
 
 
-def of_model(game: Game, model: str, counts: Sequence[int]) -> Iterator[Row]:
-    found = played(game, local_lm(model, cache=False, temperature=0.0, max_tokens=ROOM))
+def of_model(game: str, model: str, found: Tally, counts: Sequence[int]) -> Iterator[Row]:
+    """counts: of the puzzles that each run of random choice has solved."""
     puzzles = len(found.per_puzzle)
     low, high = wilson(found.solved, puzzles)
     as_good = sum(count >= found.solved for count in counts) / len(counts)
-    name = f"{game.name}: {model}"
+    name = f"{game}: {model}"
     at = f"{low * puzzles:.1f} to {high * puzzles:.1f}; {found.expansions / puzzles:.1f} expansions"
     yield beside(f"{name} solves, of {puzzles}", found.solved, at=at)
     yield beside(f"{name}: random runs that solve as many", 100 * as_good, unit="%")
@@ -175,8 +178,12 @@ def game24(many: int) -> Game:
     drawn = Random(24).sample(cards, many)
     puzzles = [{"numbers": " ".join(map(str, four))} for four in drawn]
 
+    @cache
+    def solvable(numbers: tuple[Any, ...]) -> bool:
+        return reachable(numbers, 24)
+
     def good(task: Any, state: Any, new: Any) -> bool | None:
-        return task.solvable(new) if task.solvable(state) else None
+        return solvable(new.numbers) if solvable(state.numbers) else None
 
     return Game("Game of 24", Game24(), Beam(width=1, branching=5, max_depth=3), puzzles, good)
 
@@ -189,11 +196,11 @@ def blocksworld(many: int) -> Game:
         initial, goal = arranged(rng), arranged(rng)
         inputs = {"initial": initial, "goal": goal}
         made = task.for_inputs(inputs)
-        if STEPS[0] <= steps_to_goal(made, made.initial(inputs)) <= STEPS[1]:
+        if STEPS[0] <= steps_to_goal(made.initial(inputs)) <= STEPS[1]:
             puzzles.append(inputs)
 
     def good(task: Any, state: Any, new: Any) -> bool:
-        return steps_to_goal(task, new) < steps_to_goal(task, state)
+        return steps_to_goal(new) < steps_to_goal(state)
 
     one_path = Beam(width=1, branching=1, max_depth=6, dedupe=False)  # a plan as a policy makes it, step by step
     return Game("Blocksworld", task, one_path, puzzles, good)
@@ -212,16 +219,22 @@ def arranged(rng: Random) -> str:
     return ", ".join(said)
 
 
-def steps_to_goal(task: Any, state: Any) -> int:
+def steps_to_goal(state: Any) -> int:
     """The length of the shortest plan."""
-    ahead, seen = deque([(state, 0)]), {task.key(state)}
+    return _shortest(state.facts, state.goal)
+
+
+@cache
+def _shortest(facts: frozenset[str], goal: frozenset[str]) -> int:
+    task = Blocksworld()
+    ahead, seen = deque([(BlocksworldState(facts, goal, ()), 0)]), {facts}
     while ahead:
         here, steps = ahead.popleft()
         if task.is_goal(here):
             return steps
         for move in task.moves(here):
             new = task.apply(here, move)
-            if not isinstance(new, Illegal) and task.key(new) not in seen:
-                seen.add(task.key(new))
+            if not isinstance(new, Illegal) and new.facts not in seen:
+                seen.add(new.facts)
                 ahead.append((new, steps + 1))
     raise AssertionError("every arrangement can be reached from every other")
