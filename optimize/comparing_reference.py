@@ -68,13 +68,24 @@ def reference_of(programs: Mapping[str, Any], devset: Sequence[dspy.Example], si
             _given(asked, devset, "signature=")
             return Reference(name, program, asked, None)
         search = searches[0]
-        if len(searches) == 1 and (search is program or _answers(search, devset)):
+        if search is program or (len({*map(_asks, searches)}) == 1 and _answers(search, devset)):
             return Reference(name, program, question_of(search), search)
+        why = (
+            "searches ask several questions"
+            if len({*map(_asks, searches)}) > 1
+            else "search asks another question than the examples put"
+        )
         raise ValueError(
-            f"programs={list(programs)}: {name} is a pipeline, and its search answers another question than the "
-            "examples put; say which by signature='question -> answer', with the examples' own fields"
+            f"programs={list(programs)}: {name} is a pipeline whose {why}; say what the baselines "
+            "answer by signature='question -> answer', with the examples' own fields"
         )
     raise ValueError(f"programs={list(programs)}: none is a search, so there is no spending to match; add one")
+
+
+def _asks(search: Program) -> tuple[Any, ...]:
+    """Programs that ask the same can be told by the same."""
+    task = type(search.task), repr(search.task.config())
+    return tuple(search.signature.input_fields), tuple(search.signature.output_fields), task
 
 
 def _answers(search: Program, devset: Sequence[dspy.Example]) -> bool:

@@ -96,7 +96,7 @@ def test_a_pipeline_with_a_search_inside_is_compared_too(tmp_path: Path):
     assert {name: row["score"] for name, row in rows.items()} == {"pipes:pipe": 66.67, "direct answer": 33.33}
     assert complaint(*known, "--program", "pipes:plain").startswith("--program pipes:plain: there is no search in it")
     asked = complaint("compare", "others.csv", "--inputs", "puzzle", "--program", "pipes:other")
-    assert asked.endswith("say which by signature='question -> answer', with the examples' own fields")
+    assert asked.endswith("answer by signature='question -> answer', with the examples' own fields")
     sys.modules.pop("pipes", None)
 
 

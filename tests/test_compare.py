@@ -310,6 +310,25 @@ def test_a_pipeline_with_a_search_inside_is_the_reference_and_spends_as_the_sear
     assert "pipeline beats every baseline" in found.verdict
 
 
+class Twice(dspy.Module):
+    """A narrow search, and a wide one where that has found nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.narrow, self.wide = rankings.program(width=1), rankings.program(width=3)
+
+    def forward(self, need: str) -> Any:
+        found = self.narrow(need=need)
+        return found if found.search.solved else self.wide(need=need)
+
+
+def test_two_searches_that_ask_the_same_are_one_reference():
+    """The first place alone is found by a width of 1, with 2 calls; the others take 2 and 4."""
+    found, _ = compared(never, programs={"twice": Twice()}, baselines=["self-consistency"])
+    assert figures(found)["twice"] == (None, pytest.approx((2 + 6 + 6) / 3), 100.0)
+    assert figures(found)["self-consistency"] == (5, 5.0, 0.0)
+
+
 def test_a_pipeline_whose_search_answers_another_question_needs_the_baselines_signature():
     devset = [dspy.Example(wish=example.need).with_inputs("wish") for example in DEVSET]
     pipeline = Pipeline(rankings.program(width=3), "wish")
@@ -323,7 +342,7 @@ def test_a_pipeline_whose_search_answers_another_question_needs_the_baselines_si
 
     model = Wishes(never)
     with dspy.context(lm=lm(model)):
-        with pytest.raises(ValueError, match="say which by signature='question -> answer'"):
+        with pytest.raises(ValueError, match="say what the baselines answer by signature='question -> answer'"):
             compare({"p": pipeline}, devset, by_wish)
         with pytest.raises(ValueError, match="signature='need -> place': the examples have no input 'need'"):
             compare({"p": pipeline}, devset, by_wish, signature="need -> place")
