@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -52,6 +52,24 @@ def within(call: Callable[[], Any], seconds: float) -> Any:
         value, error = arrived.get(timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
     except Empty:
         raise Late from None
+    if error is not None:
+        raise error
+    return value
+
+
+def in_loop(call: Callable[[], Awaitable[Any]]) -> Any:
+    """The result of a coroutine, in a loop of its own; in a thread of its own where a loop runs here already."""
+
+    async def awaited() -> Any:
+        return await call()
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(awaited())
+    arrived: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    _start(lambda: asyncio.run(awaited()), arrived.put)
+    value, error = arrived.get()
     if error is not None:
         raise error
     return value

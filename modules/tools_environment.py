@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import inspect
 import json
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -18,7 +14,7 @@ from ..search.protocol import Illegal
 from ..tasks import tagged
 from ..tasks.codec import texts
 from .answer import typed
-from .background import in_thread
+from .background import in_loop, in_thread
 from .calls.gate import OverCalls, current
 from .calls.limit import Refusal
 from .calls.redaction import hide
@@ -144,7 +140,7 @@ class ToolsEnvironment:
         tool = self.tools[action.tool]
         try:
             if _awaited(tool):
-                return self._text(_in_loop(lambda: tool.acall(**action.args))), False
+                return self._text(in_loop(lambda: tool.acall(**action.args))), False
             return self._text(tool(**action.args)), False
         except FAULTS:
             raise
@@ -231,25 +227,3 @@ def _written(given: Any) -> str:
         return json.dumps(given, ensure_ascii=False)
     except (TypeError, ValueError):
         return str(given)
-
-
-def _in_loop(call: Callable[[], Awaitable[Any]]) -> Any:
-    """The result of a coroutine, in a private loop; in a thread of its own where a loop runs here already."""
-
-    async def awaited() -> Any:
-        return await call()
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(awaited())
-    context, arrived = contextvars.copy_context(), Future[Any]()
-
-    def work() -> None:
-        try:
-            arrived.set_result(context.run(asyncio.run, awaited()))
-        except BaseException as error:  # raised again by whoever waits
-            arrived.set_exception(error)
-
-    threading.Thread(target=work, name="thoughtree-tool", daemon=True).start()
-    return arrived.result()
