@@ -67,7 +67,7 @@ def _traced(session: Session, ask: Ask, reply: Reply) -> None:
     if not isinstance(job, Job) or job.again is None or session.per_prediction > 1:
         return
     entries: list[Any] = []
-    with session.context(job, meter, entries), dspy.context(callbacks=[]):
+    with session.answering.context(job, meter, entries), dspy.context(callbacks=[]):
         try:
             job.again(Told(reply.records[0]))
         except dspy.AdapterParseError:  # another adapter asks now than then

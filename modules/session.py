@@ -1,9 +1,9 @@
-"""One call of a program: its search, and the calls that answer it."""
+"""One call of a program: from its task to its prediction, with all that it holds meanwhile."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,56 +11,33 @@ from typing import Any
 
 import dspy
 
-from ..search import Ended, Journal, Search, SearchResult, SearchStatus, Stop, adrive, drive
+from ..search import Ended, Journal, Search, SearchResult, Stop, adrive, drive
 from ..search.beside import Beside, aside
 from ..search.growth import note_end
 from ..search.hooks import Hooks
 from ..search.patience import Left, Patience
-from ..search.protocol import (
-    FREE,
-    Answer,
-    Ask,
-    Failed,
-    Illegal,
-    Outcome,
-    Propose,
-    Rate,
-    Reflect,
-    Reply,
-    Step,
-    Unread,
-)
-from ..search.tree import Tree
-from ..tasks import Task, stepping
+from ..tasks import Task
 from ..tasks.environment_task import EnvironmentTask
 from ..tasks.watched import watched
 from . import header, roles
-from .asked import as_module
-from .background import in_thread
+from .answering import Answering
 from .calls import adapter
 from .calls.adapter import search_adapter
-from .calls.failures import describe, failure
-from .calls.gate import Meter, current, gate
+from .calls.gate import current, gate
 from .calls.limit import active
-from .calls.redaction import hide, hide_in, secrets_of, telling
-from .calls.witness import with_witness
+from .calls.redaction import secrets_of, telling
 from .conclusion import concluded, concluded_without_hooks
-from .constrained import refuses_schema
 from .finish import Finisher
-from .job import Job, refusal, was_cut
 from .jobs import Jobs
-from .judge import Judge
-from .likelihood import refuses_probabilities
-from .listing import chosen
-from .own import calls_of, runs_foreign_code
+from .machine import machine
+from .own import runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchFailed, SearchPrediction
-from .pricing import refuse_unpriced, unpriced
+from .pricing import refuse_unpriced
 from .recall import recall
 from .reporter import OnEvent, Reporter
 from .reward import Reward
-from .sampling import refuses_temperature
 from .start import GRACE, afirst_state, arest, first_state, rest
 from .trace import Trace, trace_wanted
 
@@ -97,19 +74,19 @@ class Session:
         self.spellings = telling(self.secrets)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
-        self._adapter = search_adapter(dspy.settings.adapter)
-        self.per_prediction = adapter.calls_of(self._adapter)
+        self.adapter = search_adapter(dspy.settings.adapter)
+        self.per_prediction = adapter.calls_of(self.adapter)
         self._check_lms()
         self._bind(program.task)
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
-        self._configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
+        self.configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event, program)
-        self._heard = bool(dspy.settings.get("callbacks"))
+        self.answering = Answering(self)
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
-        self._inside: set[Any] = set()  # the LM calls that have their turn
-        self._closed = False
+        self.inside: set[Any] = set()  # the LM calls that have their turn
+        self.closed = False
 
     def _check_lms(self) -> None:
         """What would fail every call, or could not be held, is refused before the first."""
@@ -135,7 +112,7 @@ class Session:
         if program.reward_fn is not None and plan.threshold is not None:
             reward = Reward(program.reward_fn, plan.threshold)
         self.finisher = Finisher(program.signature, self.task, self.inputs, plan.answer, reward)
-        self._foreign = runs_foreign_code(program, plan, task)
+        self.foreign = runs_foreign_code(program, plan, task)
         self.jobs = Jobs(program, plan, self.task, self.inputs, self.finisher, self._gated, self.per_prediction)
         self.jobs.observed = self._observed
 
@@ -159,66 +136,17 @@ class Session:
 
     def _open(self, root: Any) -> None:
         """The search from this state on, and its journal."""
-        self.search = self._search(root)
+        self.search = machine(self, root)
         if self._journal_of is not None:
             self.journal = self.hook("journal", header.journal)(self, self._journal_of, fsync=self._fsync)
 
     def _left_at_once(self) -> SearchResult[Any, Any]:
         """The time was over before there was anything to search. No hook is called."""
         assert self.patience is not None
-        self.search = self._search(None, begun=False)
+        self.search = machine(self, None, begun=False)
         self.search.stop(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
         self.report.begins(self)
         return self.search.result().replace(hung=self.patience.leave())
-
-    def _search(self, root: Any, *, begun: bool = True) -> Search[Any, Any]:
-        """begun: whether there is a root to tell anything about."""
-        task, plan, program = self.task, self.plan, self.program
-        finisher, each = self.finisher, self.per_prediction
-        rewarded = finisher.reward.calls if finisher.reward is not None else 0
-        dreams = program.world is not None
-        asked = bool(  # where steps lead is a request
-            rewarded or dreams or plan.transition == "replace" or isinstance(task, EnvironmentTask)
-        )
-
-        read = chosen if plan.propose == "choose" else stepping.parse
-
-        def parse(state: Any, text: Any) -> Any:
-            action = read(task, state, text)
-            if self.refused and not isinstance(action, Illegal):
-                rule = self.refused.get((task.key(state), task.show(action)))
-                return action if rule is None else Illegal(rule)
-            return action
-
-        def step(state: Any, action: Any) -> Any:
-            return finisher.step(stepping.step(task, state, action), action)
-
-        return Search(
-            plan.controller,
-            root,
-            parse=parse,
-            step=None if asked else step,
-            rating=roles.rating_of(program, plan, roles.lms_of(program).get("rate")),
-            budget=plan.limits,
-            calls={
-                Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),
-                Rate: 0 if plan.rate == "code" else calls_of(program.value_fn or program.rate_fn or program.rate, each),
-                "cheap": each if isinstance(program.cheap_rate, dspy.BaseLM) else calls_of(program.cheap_rate),
-                Step: task.calls if isinstance(task, EnvironmentTask) else each if dreams else rewarded,
-                Reflect: each,
-                Answer: each + rewarded,
-            },
-            retries={Propose: 1, Answer: 1, Step: 1, Rate: int(isinstance(program.rate, Judge))},
-            reflect=program.reflect is not None,
-            transient=max(1, plan.retries),  # what is asked without a refused setting is always asked again
-            root_key=stepping.hashable(task, task.key(root)) if begun else None,
-            seed=plan.seed,
-            sampled=plan.propose == "samples",
-            first=plan.first == "answer",
-            closing=finisher.needs_call if finisher.may_call else None,
-            solved=begun and stepping.checks_goal(task) and stepping.solves(task, root),
-            describe=lambda error: describe(error, self.secrets),
-        )
 
     # ---- running it
 
@@ -260,7 +188,7 @@ class Session:
             except Left:
                 return self._left_at_once()
         self.report.begins(self)
-        return drive(self.search, self._prepare, **self._driven())
+        return drive(self.search, self.answering.prepare, **self._driven())
 
     async def _asearched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
@@ -272,7 +200,7 @@ class Session:
             except Left:
                 return self._left_at_once()
         self.report.begins(self)
-        return await adrive(self.search, self._aprepare, **self._driven())
+        return await adrive(self.search, self.answering.aprepare, **self._driven())
 
     def _concluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
         if self.patience is None:
@@ -338,10 +266,10 @@ class Session:
             note_end(self.journal, result)
 
     def _close(self) -> None:
-        self._closed = True
+        self.closed = True
         if self.patience is not None:
             self.patience.hooks.give_up()
-        for passage in tuple(self._inside):
+        for passage in tuple(self.inside):
             passage.forsake()
         if self.journal is not None:
             self.journal.seal()
@@ -354,114 +282,6 @@ class Session:
             self._gates[id(lm)] = lm, found
             self._gates[id(found)] = found, found  # what is behind the gate stays there
         return self._gates[id(lm)][1]
-
-    # ---- one request, one call
-
-    def context(self, job: Job, meter: Meter, entries: list[Any] | None) -> Any:
-        return dspy.context(
-            lm=self._configured if job.lm is None else job.lm,
-            adapter=self._adapter,
-            search_meter=meter,
-            trace=entries,
-            send_stream=None,  # the tokens of inner calls are nobody's
-            **({"callbacks": with_witness()} if self._foreign else {}),
-        )
-
-    def _job(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
-        try:
-            job = self.jobs.of(ask, tree)
-        except Exception as error:  # a hook of the task
-            failed = Failed(describe(error, self.secrets))
-            self.report.replied(ask, failed, FREE)
-            return Reply(failed, FREE)
-        if self.unpriced is not None and isinstance(job, Job) and job.calls:
-            return Reply(unpriced(self.plan, self.unpriced), FREE)
-        if self._heard and isinstance(job, Job):
-            return as_module(job, ask, tree, self.task)
-        return job
-
-    def _prepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Reply]:
-        job = self._job(ask, tree)
-        if isinstance(job, Reply):
-            return job
-
-        def call() -> Reply:
-            meter, entries = self._meter(ask, job)
-            try:
-                with self.context(job, meter, entries):
-                    outcome = job.reading(job.call(), meter)()
-                meter.settle()
-            except Exception as error:
-                outcome = self._failed(error, job, meter)
-            return self._replied(ask, outcome, meter, entries)
-
-        return call
-
-    def _aprepare(self, ask: Ask, tree: Tree[Any, Any]) -> Reply | Callable[[], Awaitable[Reply]]:
-        job = self._job(ask, tree)
-        if isinstance(job, Reply):
-            return job
-
-        async def call() -> Reply:
-            meter, entries = self._meter(ask, job)
-            try:
-                with self.context(job, meter, entries):
-                    given = await job.acall() if job.acall is not None else await in_thread(job.call)
-                    read = job.reading(given, meter)
-                    outcome = await in_thread(read) if job.reads_long or self._calls_hooks(ask) else read()
-                meter.settle()
-            except Exception as error:
-                outcome = self._failed(error, job, meter)
-            return self._replied(ask, outcome, meter, entries)
-
-        return call
-
-    def _calls_hooks(self, ask: Ask) -> bool:
-        """Whether reading a reply may call hooks for which no loop should wait: the rules of a world, the check of an
-        answer."""
-        return self.patience is not None and isinstance(ask.request, Step | Answer)
-
-    def _meter(self, ask: Ask, job: Job) -> tuple[Meter, list[Any] | None]:
-        closing = isinstance(ask.request, Answer)
-
-        def ended() -> bool:
-            """A call that still waits for its turn when the search is over is not made."""
-            over = self.search.done if closing else self.search.status is not SearchStatus.RUNNING
-            return over or self._closed  # interrupted
-
-        entries: list[Any] | None = None if self.trace is None else []
-        meter = Meter(left=job.calls, deadline=self.deadline, ended=ended, inside=self._inside)
-        meter.secrets, meter.spellings = set(self.secrets), self.spellings
-        return meter, entries
-
-    def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
-        if refuses_temperature(error, job.config):
-            self.jobs.refused.add(job.model)
-            return refusal(job.model, "temperature")
-        if refuses_probabilities(error, job.config):
-            self.jobs.without_probabilities.add(job.model)
-            return refusal(job.model, "logprobs")
-        if refuses_schema(error, job.config):
-            self.jobs.without_schema.add(job.model)
-            return refusal(job.model, "response_format")
-        outcome = failure(error, meter)
-        if isinstance(outcome, Failed) and not self.plan.retries:
-            return replace(outcome, transient=False)
-        return outcome
-
-    def _replied(self, ask: Ask, outcome: Outcome, meter: Meter, entries: list[Any] | None) -> Reply:
-        cut = was_cut(meter)
-        if cut:
-            self.jobs.cut.add(ask.request)
-        if self.plan.limits.cost is not None:
-            at_unknown_price = (r["model"] for r in meter.records if r["cost"] is None)
-            self.unpriced = next(at_unknown_price, meter.passed_by or self.unpriced)
-        if self.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):
-            self.trace.keep(ask.request, entries, self.jobs.own.originals)
-        records = meter.records if self.journal is None else hide(meter.records, self.spellings)
-        outcome, usage = hide_in(outcome, self.spellings), meter.usage()
-        self.report.replied(ask, outcome, usage)
-        return Reply(outcome, usage, records)
 
 
 def _deadline(plan: Plan) -> float | None:
