@@ -129,8 +129,10 @@ class Runner:
         outcome = replace(outcome, prediction=prediction, spent=tally.usage(), unpriced=tally.unpriced, seconds=seconds)
         search = search_of(prediction)
         if search is not None:
-            # Its own meter knows more: a search that went on from a journal had spent before.
-            outcome = replace(outcome, spent=search.spent, solved=search.solved, faults=search.failed)
+            outcome = replace(outcome, solved=search.solved, faults=search.failed)
+            if isinstance(self.program, Program):  # and no pipeline, of which it is a part
+                # Its own meter knows more: a search that went on from a journal had spent before.
+                outcome = replace(outcome, spent=search.spent)
             _check(search)
         elif self.nested:
             for purse in active():

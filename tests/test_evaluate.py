@@ -702,3 +702,20 @@ def test_a_metric_from_0_to_100_is_told_in_its_own_unit_and_scored_as_dspy_score
     worse = Evaluate(devset=devset, metric=marks, num_threads=1)(Says(lambda number: 0))
     assert found.against(worse).difference == 15.0
     assert found.against(worse).summary().startswith("+15 [")
+
+
+def test_a_pipeline_that_hands_on_what_one_search_found_has_spent_what_all_of_them_have():
+    class Both(dspy.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = solver(), solver()
+
+        def forward(self, numbers):
+            self.first(numbers=numbers)
+            return self.second(numbers=numbers)
+
+    model = engine()
+    with dspy.context(lm=lm(model)):
+        result = Evaluate(devset=puzzles(2), metric=solved, num_threads=1)(Both())
+    assert (result.score, result.spent.calls) == (100.0, model.count())
+    assert result.spent.calls == 2 * 2 * 12
