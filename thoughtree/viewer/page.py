@@ -27,6 +27,9 @@ SCRIPTS = (
     "summary.js",
     "compare.js",
     "player.js",
+    "theme.js",
+    "tip.js",
+    "keys.js",
     "app.js",
 )
 

@@ -20,7 +20,7 @@ class App {
     this.act = { ...act, pickBoth: (x, y) => this.pickBoth(x, y) };
     if (this.runs.length > 1) this.match = matched(this.runs[0], this.runs[1]);
     this.outline = new Outline(document.getElementById("outline"), act);
-    this.maps = this.runs.map((run) => new MapView(run, { ...act, tip: (id, event) => this.tip(run, id, event) }));
+    this.maps = this.runs.map((run) => new MapView(run, { ...act, tip: (id, event) => showTip(run, id, event) }));
     document.getElementById("map-pane").append(...this.maps.map((map) => map.frame));
     document.getElementById("map-pane").classList.toggle("two", this.runs.length > 1);
     this.player = new Player((step) => this.at(step));
@@ -253,8 +253,8 @@ class App {
     get("expand-all").addEventListener("click", () => this.all(1));
     get("collapse-all").addEventListener("click", () => this.all(0));
     get("show-path").addEventListener("click", () => this.showPath());
-    get("theme").addEventListener("click", () => this.theme());
-    get("help").addEventListener("click", () => this.help());
+    get("theme").addEventListener("click", () => (nextTheme(), this.recolour()));
+    get("help").addEventListener("click", () => showKeys());
     document.addEventListener("keydown", (event) => this.key(event));
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
   }
@@ -265,7 +265,7 @@ class App {
     if (event.key === "/" && !typing) {
       document.getElementById("query").focus();
       document.getElementById("query").select();
-    } else if (event.key === "?" && !typing) this.help();
+    } else if (event.key === "?" && !typing) showKeys();
     else if (event.key === " " && !typing && !pressing) this.player.toggle();
     else if (event.key === "Escape" && !typing) this.escape();
     else if (event.key === "n" && !typing) this.next(1);
@@ -293,16 +293,6 @@ class App {
     document.getElementById("outline").focus();
   }
 
-  theme() {
-    const root = document.documentElement, next = { "": "light", light: "dark", dark: "" }[root.dataset.theme ?? ""];
-    if (next) root.dataset.theme = next;
-    else delete root.dataset.theme;
-    const button = document.getElementById("theme");
-    button.textContent = next ? capital(next) : "Auto";
-    button.setAttribute("aria-label", `Colours: ${next || "as the system has them"}`);
-    this.recolour();
-  }
-
   recolour() {
     for (const map of this.maps) {
       map.colours = null;
@@ -316,27 +306,6 @@ class App {
       map.paint();
     }
     this.outline.render();
-  }
-
-  tip(run, id, event) {
-    const tip = document.getElementById("tip");
-    tip.hidden = id === null;
-    if (id === null) return;
-    const value = run.value(id);
-    tip.replaceChildren(h("strong", { text: `#${id} ${run.label(id)}` }), h("div", { text: run.verdict(id) + (value === null ? "" : ` \u00b7 value ${number(value)}`) }),
-      h("pre", { text: visible(run.state(id).slice(0, 400)) }));
-    tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${Math.max(8, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8))}px`;
-  }
-
-  help() {
-    const dialog = document.getElementById("keys");
-    const rows = [["Up, Down, Home, End, Page Up, Page Down", "Go through the tree"], ["Right, Left", "Open, close; to the first child, to the parent"], ["*", "Open all siblings"], ["Enter", "To the details of the node"],
-      ["/", "Search; Enter and Shift+Enter go through the hits"], ["n, N", "Next and previous hit"], ["Space", "Play, pause"], [", and .", "One step back, one step on"], ["Esc", "Back to the tree; from there, to the run"],
-      ["On the map: drag, wheel, + and -, arrows, 0", "Move, zoom, fit"], ["On the map: double click, or the sign at a card", "Open, close"]];
-    dialog.replaceChildren(h("h2", { id: "keys-title", text: "Keys" }), h("dl", {}, ...rows.flatMap(([keys, what]) => [h("dt", { text: keys }), h("dd", { text: what })])),
-      h("button", { type: "button", autofocus: true, text: "Close", on: { click: () => dialog.close() } }));
-    dialog.showModal();
   }
 }
 

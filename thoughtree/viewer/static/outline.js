@@ -100,7 +100,7 @@ class Outline {
     h("span", { class: "action", text: run.label(id) }),
     h("span", { class: "words", text: this.second(id, status) }),
     visits === null ? null : h("span", { class: "visits", title: counted(visits, "visit"), text: `\u00d7${whole(visits)}` }),
-    value === null ? null : this.worth(value, run.get("verdict", id)));
+    value === null ? null : this.worth(value, run.word(id), run.get("verdict", id)));
     row.style.transform = `translateY(${at * ROW}px)`;
     row.style.paddingInlineStart = `${6 + Math.min(run.depth[id], 24) * 16}px`;
     return row;
@@ -112,10 +112,10 @@ class Outline {
     return run.brief(id);
   }
 
-  worth(value, verdict) {
+  worth(value, word, verdict) {
     const meter = h("span", { class: "meter" }, h("span", { class: "fill" }));
     meter.firstChild.style.width = `${Math.round(100 * this.run.share(value))}%`;
-    return h("span", { class: "worth", title: verdict ? oneLine(verdict) : undefined }, number(value, 3), meter);
+    return h("span", { class: "worth", title: verdict ? oneLine(verdict) : undefined }, h("span", { class: "word", text: word }), number(value, 3), meter);
   }
 
   words(id) {

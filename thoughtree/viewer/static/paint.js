@@ -113,7 +113,7 @@ class Painter {
   /** The value, the verdict and the visits, at the right; returns where they begin. */
   worth(run, id, x, y, colours) {
     const { context } = this, value = run.value(id), visits = run.step >= run.steps.length ? run.get("visits", id) : null;
-    const words = [value === null ? "" : number(value, 3), visits === null ? "" : `\u00d7${visits}`].filter(Boolean).join("  ");
+    const words = [value === null ? "" : `${number(value, 3)} ${run.word(id)}`.trim(), visits === null ? "" : `\u00d7${visits}`].filter(Boolean).join("  ");
     if (!words) return x + CARD.width - 8;
     const end = x + CARD.width - (run.canOpen(id) ? 22 : 9);
     context.font = `600 11px ${this.font}`;

@@ -120,6 +120,12 @@ class Run {
     return id ? oneLine(this.nodes.action[id], 120) || "(blank)" : "start";
   }
 
+  /** What its rater said, where that is short and more than the value. */
+  word(id) {
+    const verdict = this.value(id) === null ? null : this.get("verdict", id);
+    return verdict === null || Number(verdict) === this.value(id) || verdict.length > 12 ? "" : oneLine(verdict);
+  }
+
   /** Where it led, on one line: its state, unless that ends with the action again; else what was observed. */
   brief(id) {
     const state = this.state(id).trimEnd(), last = oneLine(state.slice(state.lastIndexOf("\n") + 1), 80);
