@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from .budget import Tally
 from .protocol import FREE, Failed, Illegal, Outcome, Rate, Rated, Request, Stepped, Unread, Usage
 from .roles import ROLES
@@ -11,12 +13,12 @@ class Account:
     """spent: in all, and by role. told: replies. unread: by role, those that came and could not be read. failed: calls,
     and steps of the task's own code, that raised; errors: their texts, in order of appearance, with how often.
     clamped: ratings off their scale. foreseen, unforeseen: steps that a world model predicted, and others that it was
-    asked about. by_node: what the replies about a node took; those about several nodes are shared out evenly.
+    asked about.
     """
 
     def __init__(self) -> None:
         self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
-        self.by_node: dict[int, list[float]] = {}  # calls, tokens, dollars, seconds
+        self._by_node = array("d")  # calls, tokens, dollars, seconds of node 0, of node 1, ...: 32 bytes a node
         self.unread = dict.fromkeys(ROLES.values(), 0)
         self.told = self.failed = self.clamped = self.foreseen = self.unforeseen = 0
         self.errors: dict[str, int] = {}
@@ -35,15 +37,24 @@ class Account:
         self.by_role[ROLES[kind]].add(usage)
 
     def _share(self, nodes: tuple[int, ...], usage: Usage) -> None:
-        share, by_node = 1 / len(nodes), self.by_node
+        share, amounts = 1 / len(nodes), self._by_node
         for id in nodes:
-            spent = by_node.get(id)
-            if spent is None:
-                spent = by_node[id] = [0.0, 0.0, 0.0, 0.0]
-            spent[0] += usage.calls * share
-            spent[1] += usage.tokens * share
-            spent[2] += usage.cost * share
-            spent[3] += usage.seconds * share
+            at = 4 * id
+            if at >= len(amounts):
+                amounts.frombytes(bytes((at + 4 - len(amounts)) * amounts.itemsize))
+            amounts[at] += usage.calls * share
+            amounts[at + 1] += usage.tokens * share
+            amounts[at + 2] += usage.cost * share
+            amounts[at + 3] += usage.seconds * share
+
+    @property
+    def by_node(self) -> dict[int, tuple[float, ...]]:
+        """Calls, tokens, dollars and seconds of the replies about a node, by its id, for those that took something.
+
+        Replies about several nodes are shared out evenly.
+        """
+        found = (tuple(self._by_node[at : at + 4]) for at in range(0, len(self._by_node), 4))
+        return {id: spent for id, spent in enumerate(found) if any(spent)}
 
     def count_fault(self, kind: type[Request], outcome: Unread | Failed) -> None:
         if isinstance(outcome, Unread):

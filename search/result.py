@@ -99,7 +99,7 @@ class SearchResult(Exports, Generic[S, A]):
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
             unclosed=search.unclosed,
-            by_node={id: tuple(spent) for id, spent in account.by_node.items()},
+            by_node=account.by_node,
             predicted={"right": account.foreseen, "wrong": account.unforeseen} if checked else {},
         )
 
