@@ -65,8 +65,12 @@ def search(
     task: Game24 | None = None,
     rating: Rating | None = None,
     seed: int = 0,
+    hears: Callable[[Request, Tree[Game24State, Any]], None] | None = None,
 ) -> Outcomes:
-    """Search one puzzle, one call in flight. Calls are those that the search itself has counted."""
+    """Search one puzzle, one call in flight. Calls are those that the search itself has counted.
+
+    hears: of each request, before it is answered.
+    """
     task = task or Game24()
     root = task.initial({"numbers": puzzle.numbers})
     searching: Search[Game24State, Any] = Search(
@@ -78,7 +82,7 @@ def search(
         root_key=task.key(root),
         seed=seed,
     )
-    result = run(searching, partial(_answer, policy))
+    result = run(searching, partial(_answer, policy, hears))
     false = 0
     if result.solved:
         assert result.best.state is not None
@@ -87,7 +91,14 @@ def search(
     return Outcomes(1, int(result.solved), int(false), spent.get("propose", 0), spent.get("rate", 0))
 
 
-def _answer(policy: Policy, request: Request, tree: Tree[Game24State, Any]) -> Outcome:
+def _answer(
+    policy: Policy,
+    hears: Callable[[Request, Tree[Game24State, Any]], None] | None,
+    request: Request,
+    tree: Tree[Game24State, Any],
+) -> Outcome:
+    if hears is not None:
+        hears(request, tree)
     match request:
         case Propose():
             return Proposed(tuple(policy.propose(_state(tree, request.node))))

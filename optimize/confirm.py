@@ -29,17 +29,28 @@ class Rule:
 
     def choose(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> int | None:
         """One of the candidates, by its results on these examples; None where none has any."""
-        points: dict[int, Point] = {}
-        for number, results in self._steady(candidates, ids).items():
-            score, cost = results.score(ids), results.cost(ids)
-            if score is not None and cost is not None:
-                points[number] = Point(score, cost)
-        within = {n: point for n, point in points.items() if self.limit is None or point.cost <= self.limit}
+        points = self._points(candidates, ids)
+        within = self._within(points)
         if not within:
             return min(points, key=lambda n: points[n].cost) if points else None
         if self.pick == "cheapest":
             return self._cheapest(candidates, within, ids)
         return picked(within, self.pick, self.tolerance)
+
+    def front(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> list[int]:
+        """Those within the limit that no other one beats in score and cost, cheapest first."""
+        return front(self._within(self._points(candidates, ids)))
+
+    def _points(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> dict[int, Point]:
+        points: dict[int, Point] = {}
+        for number, results in self._steady(candidates, ids).items():
+            score, cost = results.score(ids), results.cost(ids)
+            if score is not None and cost is not None:
+                points[number] = Point(score, cost)
+        return points
+
+    def _within(self, points: Mapping[int, Point]) -> dict[int, Point]:
+        return {n: point for n, point in points.items() if self.limit is None or point.cost <= self.limit}
 
     def _steady(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> dict[int, Results]:
         """Those that do not fail on more of the examples than another one does, by more than one, and the tolerance.
@@ -59,12 +70,26 @@ class Rule:
         return next(n for n in ordered if lead_at_least(best, candidates[n], ids, unit) <= self.tolerance)
 
     def few(self, candidates: Mapping[int, Results], ids: Sequence[int], most: int) -> list[int]:
-        """The first choices, one after the other."""
-        left, found = dict(candidates), list[int]()
-        while left and len(found) < most and (number := self.choose(left, ids)) is not None:
-            found.append(number)
+        """Those to look at again: the first choice; what it is measured by, the highest score; what lies between them.
+
+        A choice that allows for what chance may do needs the others at the end too, or nothing could correct it. Where
+        the highest score is the choice, the next choices follow, as if the first were not there.
+        """
+        found = dict.fromkeys(self._between(candidates, ids)[:most])
+        left = {number: results for number, results in candidates.items() if number not in found}
+        while self.pick == "best" and left and len(found) < most and (number := self.choose(left, ids)) is not None:
+            found[number] = None
             del left[number]
-        return found
+        return list(found)
+
+    def _between(self, candidates: Mapping[int, Results], ids: Sequence[int]) -> list[int]:
+        """The choice, the highest score, and those of the front between them, dearest first."""
+        ordered = self.front(candidates, ids)
+        chosen = self.choose(candidates, ids)
+        if chosen not in ordered:
+            return [] if chosen is None else [chosen]
+        between = ordered[ordered.index(chosen) + 1 :]
+        return [chosen, *reversed(between)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FEW = 3  # settings that are run again, beside the default
+FEW = 4  # settings that are run again, beside the default
 
 
 @dataclass(frozen=True, slots=True)

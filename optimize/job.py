@@ -86,7 +86,7 @@ class Job:
         ledger = Ledger(study, tuner.budget)
         left = partial(self._seconds_left, ledger)
         cost: Cost = tuner.cost if tuner.cost is not None else "calls"
-        return study, Trier(self.examples, tuner.scorer, cost, threads, recording, ledger, left)
+        return study, tuner.trier(self.examples, tuner.scorer, cost, threads, recording, ledger, left)
 
     @property
     def _two(self) -> bool:

@@ -1,29 +1,153 @@
-"""Settings next to a good one: one knob back at its default, or one step from where it is.
+"""Settings next to a good one: one knob at its default, at another choice, or some steps from where it is.
 
 A sampler that looks at all knobs at once finds good regions, and leaves in them whatever does no harm there: three
-samples where one would do. Going back to the default one knob at a time takes it out, mostly at the price of nothing,
-since the calls are shared. (Local search around the best, as in SMAC: Hutter et al. 2011, LION 5.)
+samples where one would do. Changing one knob at a time takes it out, mostly at the price of nothing, since the calls
+are shared. (Local search around the best, as in SMAC: Hutter et al. 2011, LION 5.)
+
+Good is not only the best one. What a kind of controller could do is seen after some of its own knobs have changed, so
+the best of each kind is a start too. And knobs whose changes were gains before are changed more often (Thompson 1933,
+Biometrika 25:285).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from random import Random
 from typing import Any
 
-from .dimensions import Dimension
+from .confirm import Rule
+from .dimensions import Dimension, label
+from .race import Results
 from .space import Space, Values
+from .trials import Change, Setting, key_of
+
+FEW = 4  # settings between the choice and the highest score that are looked at too
 
 
-def neighbours(space: Space, values: Mapping[str, Any], rng: Random) -> Iterator[Values]:
-    """All of them, in random order: each knob back at its default; then at other choices; then numbers a step away."""
+def neighbour(
+    space: Space, tried: Sequence[Setting], rule: Rule, order: Sequence[int], rng: Random
+) -> tuple[Change, Values] | None:
+    """A setting that was not tried; None where no setting was raced to its end, or there is none left."""
+    known = {setting.key for setting in tried}
+    record = Record.of(tried, rule.tolerance)
+    for start, others in _starts(space, tried, rule, order, rng):
+        for change, values in chain(_joined(space, start, others), _moves(space, start, record, rng)):
+            if key_of(values) not in known:
+                return change, values
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How often a change of a knob was tried, and how often it was a gain, by its name."""
+
+    tried: Mapping[str, int]
+    gained: Mapping[str, int]
+
+    @classmethod
+    def of(cls, settings: Sequence[Setting], tolerance: float) -> Record:
+        """A gain: it scores more than what it was made from, or as much for less, and fared no worse in the race."""
+        by_number = {setting.number: setting for setting in settings}
+        tried, gained = Counter[str](), Counter[str]()
+        for setting in settings:
+            if setting.made_by is None or setting.made_by.of not in by_number:
+                continue
+            tried[setting.made_by.knob] += 1
+            before = by_number[setting.made_by.of]
+            as_far = setting.beaten_by is None or len(setting.results.by_example) >= len(before.results.by_example)
+            gained[setting.made_by.knob] += as_far and _gain(setting.results, before.results, tolerance)
+        return cls(tried, gained)
+
+    def draw(self, knob: str, rng: Random) -> float:
+        """A chance that a change is a gain, drawn from what is known of it."""
+        gained = self.gained.get(knob, 0)
+        return rng.betavariate(1 + gained, 1 + self.tried.get(knob, 0) - gained)
+
+
+def _gain(after: Results, before: Results, tolerance: float) -> bool:
+    ids = [id for id in after.by_example if id in before.by_example]
+    score, cost, old, old_cost = after.score(ids), after.cost(ids), before.score(ids), before.cost(ids)
+    if score is None or cost is None or old is None or old_cost is None:
+        return False
+    return score > old + tolerance or (score >= old - tolerance and cost < old_cost)
+
+
+def _starts(
+    space: Space, tried: Sequence[Setting], rule: Rule, order: Sequence[int], rng: Random
+) -> Iterator[tuple[Setting, list[tuple[str, Setting]]]]:
+    """In turn: half of the time the best of another kind first; else what would be picked, or scores highest, or lies
+    between these.
+
+    With those of another kind: the dimension that says so, and settings whose other knobs may be taken.
+    """
+    by_number = {setting.number: setting for setting in tried}
+    whole = {setting.number: setting.results for setting in tried if setting.results.has(order)}
+    chosen = rule.choose(whole, order)
+    if chosen is None:
+        return
+    highest = replace(rule, pick="best")
+    best = highest.choose(whole, order)
+    assert best is not None  # where one rule finds something, the other does
+    kinds = {
+        number: dimension.name
+        for dimension in space.branches()
+        for value in _seldom_first(dimension, tried, rng)
+        for number in _best_of({s.number: s.results for s in tried if s.values.get(dimension.name) == value}, highest)
+        if number not in (chosen, best)
+    }
+    between = [number for number in rule.few(whole, order, FEW) if number not in (chosen, best)]
+    groups = [[chosen], [best] if best != chosen else [], rng.sample(between, len(between))]
+    groups = [list(kinds), *rng.sample(groups, len(groups))]
+    if rng.random() < 1 / 2:
+        groups.append(groups.pop(0))
+    for group in groups:
+        for number in group:
+            others = [(kinds[number], by_number[other]) for other in (chosen, best)] if number in kinds else []
+            yield by_number[number], others
+
+
+def _seldom_first(dimension: Dimension, tried: Sequence[Setting], rng: Random) -> list[Any]:
+    """Its choices, those first next to which the fewest settings were tried."""
+    kind = {setting.number: setting.values.get(dimension.name) for setting in tried}
+    tries = Counter(label(kind.get(setting.made_by.of)) for setting in tried if setting.made_by is not None)
+    choices = rng.sample(dimension.choices, len(dimension.choices))
+    return sorted(choices, key=lambda choice: tries[label(choice)])
+
+
+def _joined(space: Space, start: Setting, others: Sequence[tuple[str, Setting]]) -> Iterator[tuple[Change, Values]]:
+    """What is this kind's own, with all that other kinds have too as the others have it."""
+    for name, other in others:
+        if other.values[name] != start.values[name]:
+            shared = {n: value for n, value in other.values.items() if n in start.values and n != name}
+            yield Change(name, other.number), space.active({**start.values, **shared})
+
+
+def _best_of(kind: Mapping[int, Results], highest: Rule) -> list[int]:
+    """The highest score of those that went farthest."""
+    most = max((len(results.by_example) for results in kind.values()), default=0)
+    far = {number: results for number, results in kind.items() if len(results.by_example) == most > 0}
+    found = highest.choose(far, list(next(iter(far.values())).by_example)) if far else None
+    return [] if found is None else [found]
+
+
+def _moves(space: Space, start: Setting, record: Record, rng: Random) -> Iterator[tuple[Change, Values]]:
+    """All of them: the knob by Thompson's sampling, one of its values at random."""
+    values = start.values
     own = [dimension for dimension in space if dimension.name in values and not dimension.fixed]
-    back = [(d, d.default) for d in own if d.contains(d.default) and values[d.name] != d.default]
-    away = [(d, value) for d in own for value in steps(d, values[d.name]) if value != d.default]
-    for moves in (back, [m for m in away if m[0].choices], [m for m in away if not m[0].choices]):
-        rng.shuffle(moves)
-        for dimension, value in moves:
-            yield space.active({**values, dimension.name: value})
+    left = {dimension.name: _values(dimension, values[dimension.name], rng) for dimension in own}
+    while left := {name: found for name, found in left.items() if found}:
+        name = max(left, key=lambda name: record.draw(name, rng))
+        yield Change(name, start.number), space.active({**values, name: left[name].pop()})
+
+
+def _values(dimension: Dimension, value: Any, rng: Random) -> list[Any]:
+    back = [dimension.default] if dimension.contains(dimension.default) and dimension.default != value else []
+    found = list(dict.fromkeys([*back, *steps(dimension, value)]))
+    rng.shuffle(found)
+    return found
 
 
 def steps(dimension: Dimension, value: Any) -> list[Any]:

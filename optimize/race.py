@@ -7,15 +7,15 @@ example, as in racing (Maron and Moore 1997, Artificial Intelligence Review 11:1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal
 
 Pick = Literal["best", "knee", "cheapest"]
-SURE = 1.0  # standard errors of a paired difference that count as clear
-ALIKE = 16  # examples with the same score at the same cost, after which two settings are taken to do the same
+SURE, LIKELY = 2.0, 1.0  # standard errors of a paired difference that count as clear, and as likely
+ENOUGH = 64  # examples after which two settings that did the same in each are taken to, and what is likely counts
 FEW = 4  # settings that have to be there before one half of them is left
 
 
@@ -83,10 +83,10 @@ def lead(one: Results, other: Results, ids: Sequence[int], unit: float = 1.0) ->
     return mean, sqrt(sum((gain - mean) ** 2 for gain in gains) + unit**2) / len(gains)
 
 
-def lead_at_least(one: Results, other: Results, ids: Sequence[int], unit: float) -> float:
-    """The lower end of `lead`, by as many errors as make it clear."""
+def lead_at_least(one: Results, other: Results, ids: Sequence[int], unit: float, errors: float = LIKELY) -> float:
+    """The lower end of `lead`, by as many standard errors."""
     mean, error = lead(one, other, ids, unit)
-    return mean - SURE * error
+    return mean - errors * error
 
 
 def dearer_than(limit: float, results: Results, ids: Sequence[int]) -> bool:
@@ -109,20 +109,39 @@ class Race:
     tolerance: float = 0.02
     unit: float = 1.0
 
-    def beaten_by(self, mine: Results, others: Mapping[int, Results], ids: Sequence[int]) -> int | None:
+    def beaten_by(
+        self, mine: Results, others: Mapping[int, Results], ids: Sequence[int], left: Collection[int] = ()
+    ) -> int | None:
         """The setting, by its number, for which mine may be left after these examples; None: it goes on.
 
-        others: all settings that have come as far.
+        others: all settings; those that have come as far count. left: those of them that were left themselves. Nobody
+        is left for one of these: of many that were tried on few examples some were lucky, and who is still there has
+        beaten them.
         """
         reached = {number: other for number, other in others.items() if other.has(ids)}
         for number, other in reached.items():
-            least = lead_at_least(other, mine, ids, self.unit)
-            cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
-            if self._clearly_better(least) or (self.two and cheaper and least >= -self.tolerance):
+            if number not in left and self._gives_way(mine, other, ids):
                 return number
-            if len(ids) >= ALIKE and all(mine.by_example.get(id) == other.by_example.get(id) for id in ids):
-                return number  # a knob without effect
         return self._outside_the_better_half(mine, reached, ids)
+
+    def _gives_way(self, mine: Results, other: Results, ids: Sequence[int]) -> bool:
+        """Whether it is clear that the other is better, or as good for less; or that both do the same."""
+        if self._clearly_better(lead_at_least(other, mine, ids, self.unit, SURE)):
+            return True
+        if len(ids) >= ENOUGH and all(mine.by_example.get(id) == other.by_example.get(id) for id in ids):
+            return True
+        cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
+        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, self._doubt(ids)) >= -self.tolerance
+
+    def _doubt(self, ids: Sequence[int]) -> float:
+        """Standard errors within which a dearer setting may still be worth what it costs.
+
+        What is chosen is the cheapest that is within one of the best: where that is the rule, the dearer one has to be
+        ahead by one at the end, and so by something once there are enough examples.
+        """
+        if len(ids) < ENOUGH:
+            return SURE
+        return 0.0 if self.pick == "cheapest" else LIKELY
 
     def _clearly_better(self, least: float) -> bool:
         if self.two and self.pick == "knee":
@@ -130,31 +149,37 @@ class Race:
         return least > (self.tolerance if self.two and self.pick == "cheapest" else 0.0)
 
     def _outside_the_better_half(self, mine: Results, reached: Mapping[int, Results], ids: Sequence[int]) -> int | None:
-        if len(reached) + 1 < FEW:
+        """The leader of the better half, of whom it has to be likely that it is better."""
+        if len(reached) + 1 < FEW or (own := _point(mine, ids)) is None:
             return None
-        standing = self._standing(mine, reached.values(), ids)
-        better = [n for n, other in reached.items() if self._standing(other, [*reached.values(), mine], ids) < standing]
+        points = {n: point for n, other in reached.items() if (point := _point(other, ids)) is not None}
+        every = [*points.values(), own]
+        standing = self._standing(own, every)
+        better = [n for n, point in points.items() if self._standing(point, every) < standing]
         if len(better) < (len(reached) + 2) // 2:
             return None
-        leader = max(better, key=lambda number: (reached[number].score(ids) or 0.0, -number))
-        mean, _ = lead(reached[leader], mine, ids, self.unit)
-        return leader if mean > self.tolerance else None
+        # On all that it was tried on: the best one of a few examples was lucky in them.
+        leader = max(better, key=lambda n: (len(reached[n].by_example), reached[n].score() or 0.0, -n))
+        return leader if lead_at_least(reached[leader], mine, ids, self.unit, LIKELY) > self.tolerance else None
 
-    def _standing(self, one: Results, others: Iterable[Results], ids: Sequence[int]) -> float:
-        """Smaller is better: minus the score; with two objectives, by how many it is dominated first."""
-        score, cost = one.score(ids), one.cost(ids)
-        if score is None or cost is None:
-            return float("inf")
+    def _standing(self, one: tuple[float, float], every: Iterable[tuple[float, float]]) -> float:
+        """Smaller is better: minus the score; with two objectives, by how many it is dominated."""
         if not self.two:
-            return -score
-        return float(sum(dominates(other, one, ids) for other in others if other is not one))
+            return -one[0]
+        return float(sum(_dominates(other, one) for other in every))
+
+
+def _point(results: Results, ids: Sequence[int]) -> tuple[float, float] | None:
+    score, cost = results.score(ids), results.cost(ids)
+    return None if score is None or cost is None else (score, cost)
+
+
+def _dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] >= other[0] and one[1] <= other[1] and one != other
 
 
 def dominates(one: Results, other: Results, ids: Sequence[int] | None = None) -> bool:
-    """Whether `one` is at least as good in score and cost, and better in one of them."""
-    a, b, c, d = one.score(ids), other.score(ids), one.cost(ids), other.cost(ids)
-    if a is None or c is None:
-        return False
-    if b is None or d is None:
-        return True
-    return a >= b and c <= d and (a > b or c < d)
+    """Whether `one` is at least as good in score and cost, and better in one of them; or scored, and other is not."""
+    ids = list(one.by_example | other.by_example) if ids is None else ids
+    mine, theirs = _point(one, ids), _point(other, ids)
+    return mine is not None and (theirs is None or _dominates(mine, theirs))

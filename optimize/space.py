@@ -46,6 +46,11 @@ class Space:
                 return dimension
         raise KeyError(name)
 
+    def branches(self) -> list[Dimension]:
+        """Those of several choices on which it hangs whether others count."""
+        named = {name for dimension in self.dimensions for name, _ in dimension.when}
+        return [dimension for dimension in self.dimensions if dimension.name in named and len(dimension.choices) > 1]
+
     def narrowed(self, given: Mapping[str, Any] | None) -> Space:
         """With what a user says of some names: (low, high), a list of choices, or one value.
 

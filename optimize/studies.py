@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import logging
 import os
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = "thoughtree.study/1"
+LIBRARIES = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}  # of Optuna's samplers, that it does not install
 GRACE = 300.0  # seconds without a sign of life after which a trial of another machine counts as lost
 TRIES = 5  # at a database whose tables another process is making
 BEAT = 30.0  # seconds between two signs of life
@@ -106,6 +108,7 @@ def opened(
     Raises StudyError where another program, space, data set, metric or objective is tuned there.
     """
     optuna = needs("optuna")
+    _refuse_a_sampler_without_its_library(sampler)
     store = storage_of(storage)
     directions = ["maximize", "minimize"] if two else ["maximize"]
     try:
@@ -123,6 +126,14 @@ def opened(
         study.pruner = optuna.pruners.WilcoxonPruner(p_threshold=0.1, n_startup_steps=4)
     study.sampler = sampler if sampler is not None else _tpe(seed, len(study.get_trials(deepcopy=False)))
     return study
+
+
+def _refuse_a_sampler_without_its_library(sampler: Any) -> None:
+    """Now, and not after the trials that it draws at random first."""
+    for kind in type(sampler).__mro__:
+        library = LIBRARIES.get(kind.__name__)
+        if library is not None and importlib.util.find_spec(library) is None:
+            raise ImportError(f"sampler={kind.__name__}: needs {library}: pip install {library}")
 
 
 def name_objectives(study: optuna.Study, names: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .race import Result, Results
 from .studies import digest
@@ -14,11 +14,22 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial, Trial
 
 
+CHANGE = "change"  # attribute of a trial
+
+
+class Change(NamedTuple):
+    """knob: the one that was changed. of: the number of the setting that the others are taken from."""
+
+    knob: str
+    of: int
+
+
 @dataclass(slots=True)
 class Setting:
     """One setting: the trial's number, its values by name, what it came to, and why it was left, if it was.
 
-    beaten_by: the number of the setting for which it was left. error: why it could not be tried.
+    beaten_by: the number of the setting for which it was left. error: why it could not be tried. made_by: the change
+    that made it from another one, if one did.
     """
 
     number: int
@@ -26,6 +37,7 @@ class Setting:
     results: Results = field(default_factory=Results)
     beaten_by: int | None = None
     error: str | None = None
+    made_by: Change | None = None
 
     @property
     def key(self) -> str:
@@ -57,13 +69,34 @@ def read(trial: FrozenTrial) -> Setting:
         results_of(attributes),
         attributes.get("beaten_by"),
         attributes.get("error"),
+        Change(*attributes[CHANGE]) if CHANGE in attributes else None,
     )
 
 
 def settings(study: optuna.Study) -> Iterator[Setting]:
     """All settings that were tried, or are being tried, oldest first."""
-    from optuna.trial import TrialState
+    return iter(Seen(study).settings())
 
-    for trial in study.get_trials(deepcopy=False):
-        if trial.state is not TrialState.FAIL and "values" in trial.user_attrs:
-            yield read(trial)
+
+@dataclass(slots=True)
+class Seen:
+    """The settings of a study, those that have ended read once: a study of hundreds of examples is looked at often."""
+
+    study: optuna.Study
+    _ended: dict[int, Setting] = field(default_factory=dict[int, Setting])
+
+    def settings(self) -> list[Setting]:
+        """All that were tried, or are being tried, oldest first."""
+        from optuna.trial import TrialState
+
+        found: list[Setting] = []
+        for trial in self.study.get_trials(deepcopy=False):
+            if trial.state is TrialState.FAIL or "values" not in trial.user_attrs:
+                continue
+            setting = self._ended.get(trial.number)
+            if setting is None:
+                setting = read(trial)
+                if trial.state.is_finished():
+                    self._ended[trial.number] = setting
+            found.append(setting)
+        return found

@@ -23,7 +23,7 @@ from .race import Pick
 from .scoring import Scorer
 from .space import space_of
 from .split import FRESH, split
-from .trying import Cost, Hopeless
+from .trying import Cost, Hopeless, Trier
 from .tuning import Tuning
 
 AUTO = {"light": 12, "medium": 30, "heavy": 80}  # settings that are tried
@@ -51,6 +51,8 @@ class SearchTuner(Teleprompter):
     BetterTogether leave them: which prompts are used is then one more knob. They are tried with the student's own knobs
     first, as many as half of the trials.
     """
+
+    trier: type[Trier] = Trier  # what runs examples
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from . import studies, trials
 from .confirm import Rule
 from .extra import needs
 from .intervals import binary
-from .neighbours import neighbours
+from .neighbours import neighbour
 from .prompt_sets import PROMPTS
 from .race import Race, Results, dearer_than, rungs
 from .space import Space
@@ -32,7 +32,8 @@ ALIKE = 2  # proposals in a row that were there before, after which one is drawn
 AGAIN = 20  # such proposals of a sampler that is the user's own, after which it is taken to have no others
 GIVES_WAY, POLL = 2.0, 0.05  # seconds that a later trial of the same values has to be withdrawn, if it will be
 DRAWS = 500  # at random without a new one, after which the space is taken to be used up
-NEAR = 3  # one of so many settings is the sampler's own
+BEGIN = 10  # settings at the beginning that are all next to a good one
+NEAR = 3  # later one of so many settings is the sampler's own
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
 RETRIES = 3  # of a trial whose worker was lost
 BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
@@ -63,6 +64,13 @@ class Worker:
     stopped: str | None = None
     _alike: int = field(default=0)
     _fruitless: int = field(default=0)
+    _seen: trials.Seen = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._seen = trials.Seen(self.study)
+
+    def _settings(self) -> list[Setting]:
+        return self._seen.settings()
 
     def work(self) -> str:
         """Try settings until there is a reason to end, and give it."""
@@ -94,7 +102,9 @@ class Worker:
             if self._ask_for_an_unseen_one() is None:
                 self.stopped = "nothing new"
                 return None
-        elif sum(map(_counts, found)) % NEAR and not any(trial.state.name == "WAITING" for trial in found):
+        elif self._is_a_neighbours_turn(sum(map(_counts, found))) and not any(
+            trial.state.name == "WAITING" for trial in found
+        ):
             self._ask_for_a_neighbour()
         trial = self.study.ask()
         values = self.space.suggest(trial)
@@ -117,26 +127,24 @@ class Worker:
         for values in (own, *({**own, PROMPTS: id} for id in others[: self.cap // 2])):
             self.study.enqueue_trial(self.space.params(values))
 
+    @staticmethod
+    def _is_a_neighbours_turn(done: int) -> bool:
+        """The first ones share most of their calls with the default, and tell the sampler what is good; then all but
+        every NEAR-th."""
+        return done < BEGIN or done % NEAR != 0
+
     def _ask_for_a_neighbour(self) -> None:
-        """All but every NEAR-th setting are next to a good one: to what would be picked, or to the highest score."""
-        tried = list(trials.settings(self.study))
-        whole = {s.number: s.results for s in tried if s.results.has(self.order)}
-        rule = self.rule if len(tried) % 2 else replace(self.rule, pick="best")
-        best = rule.choose(whole, self.order)
-        if best is None:
-            return
-        known = {setting.key for setting in tried}
-        values = next(setting.values for setting in tried if setting.number == best)
-        rng = Random(f"{self.seed}|{best}|{len(tried)}")
-        for near in neighbours(self.space, values, rng):
-            if key_of(near) not in known:
-                self.study.enqueue_trial(self.space.params(near))
-                return
+        tried = self._settings()
+        rng = Random(f"{self.seed}|{len(tried)}")
+        found = neighbour(self.space, tried, self.rule, self.order, rng)
+        if found is not None:
+            change, values = found
+            self.study.enqueue_trial(self.space.params(values), user_attrs={trials.CHANGE: list(change)})
 
     def _ask_for_an_unseen_one(self) -> dict[str, Any] | None:
         """At random; None: none is found, and the space is taken to be used up."""
         optuna = needs("optuna")
-        known = {setting.key for setting in trials.settings(self.study)}
+        known = {setting.key for setting in self._settings()}
         seed = self.seed + len(self.study.get_trials(deepcopy=False))
         draws = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
         for _ in range(DRAWS):
@@ -201,7 +209,9 @@ class Worker:
         """For what was not tried to its end; what is known of it goes with it."""
         if "values" not in trial.user_attrs:
             return
-        known = {"retry": tried, "retry_of": trial.number, "results": trial.user_attrs.get("results", [])}
+        kept = ("values", "key", "results", trials.CHANGE)
+        known = {name: trial.user_attrs[name] for name in kept if name in trial.user_attrs}
+        known |= {"retry": tried, "retry_of": trial.number}
         self.study.enqueue_trial(trial.params, user_attrs=known)
 
     def _fail(self, trial: Trial) -> None:
@@ -234,8 +244,12 @@ class Worker:
         try:
             with studies.alive(trial):
                 self._climb(trial, setting, program)
-        except Spent as spent:
+        except Spent as spent:  # a run with more to spend goes on where it was
             self.stopped = spent.why
+            trials.write(trial, setting)
+            self._fail(trial)
+            self._ask_again(trial, trial.user_attrs.get("retry", 0))
+            return
         except BaseException:  # Ctrl-C too: it goes on where it was, as after a kill
             trials.write(trial, setting)
             self._fail(trial)
@@ -243,15 +257,14 @@ class Worker:
             raise
         trials.write(trial, setting)
         self._tell(trial, setting)
-        if self.stopped is None:
-            self._look_for_fruit(setting)
+        self._look_for_fruit(setting)
 
     def _look_for_fruit(self, setting: Setting) -> None:
         """Failed trials count under no cap: where all fail, somebody must end it."""
         self._fruitless = 0 if setting.results.score() is not None else self._fruitless + 1
         if self._fruitless < FRUITLESS:
             return
-        if any(found.results.score() is not None for found in trials.settings(self.study)):
+        if any(found.results.score() is not None for found in self._settings()):
             self.stopped = "settings that cannot be scored"
             return
         error = next(one.error for one in setting.results.by_example.values())
@@ -294,18 +307,18 @@ class Worker:
 
         That test compares with the best setting so far, and has nothing to say of ties, which scores of 0 and 1 are.
         """
-        others = self._others(trial.number)
+        others, left = self._others(trial.number)
         scores = [r.score for r in setting.results.by_example.values() if r.score is not None]
         if self.race.two or binary(scores):
-            return self.race.beaten_by(setting.results, others, ids)
+            return self.race.beaten_by(setting.results, others, ids, left)
         return self.study.best_trial.number if others and trial.should_prune() else None
 
-    def _others(self, number: int) -> dict[int, Results]:
-        """Of the other settings, those within the cost limit."""
-        found = {s.number: s.results for s in trials.settings(self.study) if s.number != number}
-        if self.limit is None:
-            return found
-        return {n: r for n, r in found.items() if (r.cost() or 0.0) <= self.limit}
+    def _others(self, number: int) -> tuple[dict[int, Results], set[int]]:
+        """The other settings, those within the cost limit, and which of them were left."""
+        tried = [s for s in self._settings() if s.number != number]
+        if self.limit is not None:
+            tried = [s for s in tried if (s.results.cost() or 0.0) <= self.limit]
+        return {s.number: s.results for s in tried}, {s.number for s in tried if s.beaten_by is not None}
 
     def _tell(self, trial: Trial, setting: Setting) -> None:
         """The means over the examples that it was tried on; of one that was left early over the fewer."""
@@ -317,7 +330,19 @@ class Worker:
         trial.set_user_attr("cost", cost)
         if self.limit is not None:
             trial.set_constraint("cost", cost - self.limit)
+        elif self.race.two and self.race.pick != "knee":
+            trial.set_constraint("score", self._shortfall(setting, score))
         self._tell_study(trial, [score, cost] if self.race.two else score)
+
+    def _shortfall(self, setting: Setting, score: float) -> float:
+        """How far below the highest score that was raced to its end, on the same examples; none within the tolerance.
+
+        A sampler of two objectives takes what costs nothing and solves nothing for as good as the best.
+        """
+        ids = list(setting.results.by_example)
+        whole = [s.results for s in self._settings() if s.results.has(self.order)]
+        highest = max((s for other in whole if (s := other.score(ids)) is not None), default=score)
+        return highest - self.race.tolerance - score
 
 
 def _counts(trial: FrozenTrial) -> bool:

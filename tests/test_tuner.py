@@ -155,23 +155,23 @@ def test_what_it_can_take_is_said_before():
     The program as it is has a beam of 1, and makes 2.
     """
     tuner = SearchTuner(solved, trials=8)
-    runs = float(8 * 36 + 4 * 24)
+    runs = float(8 * 36 + 5 * 24)
     most = {"calls": runs * 9, "dollars": None, "usual_calls": runs * 2, "usual_dollars": None}
     assert tuner.estimate(program(), SET, space=ONLY) == most
     assert tuner.estimate(program(), SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)}) == most | {
         "dollars": pytest.approx(runs * 9e-3),
         "usual_dollars": pytest.approx(runs * 2e-3),
     }
-    assert tuner.estimate(program(), SET[50:], trainset=SET[:50], space=ONLY)["calls"] == float((8 * 50 + 4 * 10) * 9)
+    assert tuner.estimate(program(), SET[50:], trainset=SET[:50], space=ONLY)["calls"] == float((8 * 50 + 5 * 10) * 9)
     only = ONLY | {"controller.width": 3}
-    assert tuner.estimate(program(width=8), SET, space=only)["calls"] == float((8 * 36 + 3 * 24) * 4 + 24 * 9)
+    assert tuner.estimate(program(width=8), SET, space=only)["calls"] == float((8 * 36 + 4 * 24) * 4 + 24 * 9)
 
 
 def test_a_budget_of_the_study_or_of_the_program_is_the_most():
     assert SearchTuner(solved, trials=8, budget=100).estimate(program(), SET)["calls"] == 100.0
     assert SearchTuner(solved, budget=Budget(cost=2.5)).estimate(program(), SET)["dollars"] == 2.5
     tuner, own = SearchTuner(solved, trials=8), program(budget=Budget(calls=4))
-    runs = float(8 * 36 + 4 * 24)
+    runs = float(8 * 36 + 5 * 24)
     assert tuner.estimate(own, SET, space=ONLY)["calls"] == runs * 4
     # 9 calls at 0.001 dollars each, of which the budget lets 4 through.
     priced = tuner.estimate(own, SET, space=ONLY, price=(1.0, 2.0), tokens={"propose": (500, 250)})
@@ -184,7 +184,7 @@ def test_known_prices_of_the_lms_need_not_be_told():
     tuner, tokens = SearchTuner(solved, trials=8), {"propose": (500, 250)}
     given = program(prices={"openai/nobody": (1.0, 2.0)})
     with dspy.context(lm=dspy.LM("openai/nobody", api_key="none")):
-        assert tuner.estimate(given, SET, space=ONLY, tokens=tokens)["dollars"] == pytest.approx(384 * 9e-3)
+        assert tuner.estimate(given, SET, space=ONLY, tokens=tokens)["dollars"] == pytest.approx(408 * 9e-3)
         assert tuner.estimate(program(), SET, space=ONLY, tokens=tokens)["dollars"] is None
     with dspy.context(lm=dspy.LM("openai/gpt-4o-mini", api_key="none")):  # of DSPy's list
         assert tuner.estimate(program(), SET, space=ONLY, tokens=tokens)["dollars"] > 0
@@ -469,10 +469,31 @@ def test_the_budget_holds_over_all_runs(tmp_path, share: bool):
     assert 0 < found.verdict.tuned.n < 24
 
 
+@pytest.mark.parametrize("share", [True, False])
+def test_a_setting_that_the_budget_cut_is_taken_up_again(tmp_path, share: bool):
+    """28 calls of the first 40 are the race's: 14 of the default's 36 examples, at 2 calls. It needs 72 and 48."""
+    given: dict[str, Any] = {"trials": 1, "num_threads": 1, "share": share, "log_dir": tmp_path}
+    first = tuned(budget=40, **given).detailed_results
+    (cut,) = first.settings.values()
+    assert (len(cut.results.by_example), first.verdict, first.ended) == (14, None, "calls")
+    second = tuned(budget=1000, **given).detailed_results
+    (whole,) = second.settings.values()
+    assert (whole.values, len(whole.results.by_example), second.ended) == (cut.values, 60, "trials")
+    assert second.paid == 120 - 28
+    assert second.verdict.default.n == 24
+
+
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"log_dir='.*file': is no folder that can be written to: .*File exists"):
         tuned(log_dir=tmp_path / "file")
+
+
+def test_a_sampler_without_its_library_is_refused_before_anything_is_paid(monkeypatch: pytest.MonkeyPatch):
+    """Optuna would draw ten trials at random first, and then fail."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"^sampler=GPSampler: needs torch: pip install torch$"):
+        tuned(sampler=optuna.samplers.GPSampler(seed=0))
 
 
 @pytest.mark.parametrize("cost", ["calls", None])

@@ -58,9 +58,9 @@ def test_equal_scores_are_not_certain():
     assert lead(results([50.0] * 4), results([50.0] * 4), range(4), unit=100.0) == (0.0, 25.0)
 
 
-ALL = range(16)
-GOOD, BAD = [1.0] * 16, [0.0] * 16
-HALF = [1.0, 0.0] * 8
+ALL = range(64)
+GOOD, BAD = [1.0] * 64, [0.0] * 64
+HALF = [1.0, 0.0] * 32
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,24 @@ HALF = [1.0, 0.0] * 8
     [
         (Race(two=False), results(BAD), results(GOOD), True),
         (Race(two=False), results(GOOD), results(BAD), False),
-        (Race(two=False), results(GOOD), results(GOOD), True),  # the same in all 16: a knob without effect
+        (Race(two=False), results(GOOD), results(GOOD), True),  # the same in all 64: a knob without effect
         (Race(two=False), results(GOOD, cost=2), results(GOOD), False),
         (Race(two=True, pick="best"), results(BAD, cost=1), results(GOOD, cost=9), True),  # no use for it
         (Race(two=True, pick="knee"), results(BAD, cost=1), results(GOOD, cost=9), False),  # it is cheaper
         (Race(two=True, pick="knee"), results(BAD, cost=9), results(GOOD, cost=1), True),
         (
-            Race(two=True, pick="cheapest", tolerance=0.02),
+            Race(two=True, pick="knee", tolerance=0.01),
             results(HALF, cost=9),
             results(HALF, cost=1),
             False,
-        ),  # 16: few
+        ),  # 1/64 > 0.01
+        (Race(two=True, pick="knee", tolerance=0.02), results(HALF, cost=9), results(HALF, cost=1), True),
+        (
+            Race(two=True, pick="cheapest", tolerance=0.0),
+            results(HALF, cost=9),
+            results(HALF, cost=1),
+            True,
+        ),  # for more
         (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1), True),
         (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=1), results(HALF, cost=9), False),
     ],
@@ -91,6 +98,25 @@ def test_only_those_who_came_as_far_count():
     assert Race(two=False).beaten_by(results(BAD), {7: results(GOOD[:8])}, ALL) is None
 
 
+def test_on_few_examples_a_lead_has_to_be_clear():
+    """Of 16, all equal: an error of 1/16. As good for less within 0.1 is likely (1/16), and not clear (2/16)."""
+    race, mine, other = Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1)
+    assert race.beaten_by(mine, {7: other}, range(16)) is None
+    assert race.beaten_by(mine, {7: other}, range(32)) == 7  # 2/32
+    # 3 better and 0 worse of 8: a mean of 0.375, and an error of sqrt(3 * 0.625**2 + 5 * 0.375**2 + 1) / 8 = 0.212
+    assert Race(two=False).beaten_by(results([0.0] * 8), {7: results([1.0] * 3 + [0.0] * 5)}, range(8)) is None
+    assert Race(two=False).beaten_by(results([0.0] * 8), {7: results([1.0] * 5 + [0.0] * 3)}, range(8)) == 7
+
+
+def test_two_that_do_the_same_on_few_examples_may_differ_on_others():
+    assert Race(two=False).beaten_by(results(GOOD), {7: results(GOOD)}, range(32)) is None
+    assert Race(two=False).beaten_by(results(GOOD), {7: results(GOOD)}, ALL) == 7
+
+
+def test_nobody_is_left_for_one_that_was_left():
+    assert Race(two=False).beaten_by(results(BAD), {7: results(GOOD)}, ALL, left={7}) is None
+
+
 def test_half_of_four_is_left():
     """Scores .5, .625, .75 and mine of .4375: none is clearly better, and mine is the last of four."""
     mine = results([1.0] * 7 + [0.0] * 9)
@@ -99,9 +125,10 @@ def test_half_of_four_is_left():
         2: results([0.0] * 6 + [1.0] * 10),
         3: results([0.0] * 4 + [1.0] * 12),
     }
-    assert Race(two=False).beaten_by(mine, {1: others[1], 2: others[2]}, ALL) is None  # of three nobody is
-    assert Race(two=False).beaten_by(mine, others, ALL) == 3
-    assert Race(two=False).beaten_by(results([1.0] * 11 + [0.0] * 5), others, ALL) is None  # the second
+    first = range(16)
+    assert Race(two=False).beaten_by(mine, {1: others[1], 2: others[2]}, first) is None  # of three nobody is
+    assert Race(two=False).beaten_by(mine, others, first) == 3
+    assert Race(two=False).beaten_by(results([1.0] * 11 + [0.0] * 5), others, first) is None  # the second
 
 
 def test_domination():
