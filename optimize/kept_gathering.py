@@ -104,6 +104,7 @@ class Sharing:
                         time.sleep(LOOK_UP)
         finally:
             self._lines.close()
+            self._claims.close()
 
     def _left(self) -> list[str]:
         self._look()

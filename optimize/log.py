@@ -89,6 +89,7 @@ class Log:
         self._lines.close()
         if self._failures is not None:
             self._failures.close()
+            self.claims.close()
 
     def look(self) -> list[str]:
         """Take in what other processes have written; the keys of what is done and was not told yet. Not thread-safe."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from .log_lines import LogError, has_locks, lock
 
 CLAIMS, FAILED, GATHERED = "claims", "failed", "gathered"
+USED = "in use"  # a file that is locked while somebody works with the claims beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class SharedRun:
             for path in [*self.folder.rglob(f"{kind}-{self.name}.*")]:
                 path.unlink(missing_ok=True)
         for path in [*self.folder.rglob(CLAIMS)]:
-            shutil.rmtree(path, ignore_errors=True)
+            with open(path / USED, "ab") as used:
+                if lock(used, alone=True):  # else another run is at it
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 class Claims:
@@ -64,9 +67,15 @@ class Claims:
             raise LogError(f"{folder}: this system has no file locks, by which processes share a run")
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._used = open(folder / USED, "ab")  # noqa: SIM115  # until close()
+        lock(self._used, alone=False, wait=True)
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
         """Whether nobody else holds it, here or in another process. It is let go of at the end, or by a kill."""
+        self._folder.mkdir(exist_ok=True)
         with open(self._folder / key, "ab") as file:
             yield lock(file, alone=True)
+
+    def close(self) -> None:
+        self._used.close()

@@ -154,6 +154,17 @@ def test_forgetting_leaves_what_is_finished(tmp_path: Path):
     assert sorted(path.name for path in (tmp_path / "inside").iterdir()) == ["finished.jsonl", "finished.lock"]
 
 
+def test_what_another_run_is_at_is_not_forgotten(tmp_path: Path):
+    other = Claims(tmp_path / "claims")
+    with other.claim("a") as mine:
+        SharedRun(tmp_path, "one").forget()
+        assert mine
+        assert (tmp_path / "claims" / "a").exists()
+    other.close()
+    SharedRun(tmp_path, "one").forget()
+    assert not (tmp_path / "claims").exists()
+
+
 def test_a_claim_is_had_by_one_at_a_time(tmp_path: Path):
     first, second = Claims(tmp_path), Claims(tmp_path)
     with first.claim("a") as mine, second.claim("a") as theirs, second.claim("b") as other:
