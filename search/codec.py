@@ -74,7 +74,7 @@ class Codec:
 
         Raises ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError on a wrong line.
         """
-        request, attempt, about = request_of(line["ask"]), _count(line["attempt"]), line.get("about")
+        request, attempt, about = _read_request(line["ask"]), _count(line["attempt"]), line.get("about")
         if line.get("code"):
             return Recorded(request, attempt, about, None)
         calls, tokens, cost, seconds = line["usage"]
@@ -173,7 +173,7 @@ def _write_request(request: Request) -> list[Any]:
             return ["answer", node]
 
 
-def request_of(parts: list[Any]) -> Request:
+def _read_request(parts: list[Any]) -> Request:
     kind, *rest = parts
     match kind:
         case "propose":

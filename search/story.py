@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
 from .chain import BrokenChain, opened
-from .codec import request_of
+from .codec import Codec
 from .journal import BEGINNING, FORMAT, JournalError
 from .lines import journal_line, json_object
-from .protocol import Rate, Request
+from .protocol import Rate, Rated, Request
 from .result import SearchResult
+from .roles import ProtocolError, check_answer
+from .tree import NodeStatus
 
 Json = dict[str, Any]
 TORN = "its last line is torn: what a crash, or a run that still writes, leaves"
@@ -27,6 +28,8 @@ UNENDED = (
     "Values are those that its replies tell; what was pruned, and how often nodes were visited, is not known"
 )
 
+DAMAGE = (BrokenChain, ProtocolError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+PLAIN = Codec(key=lambda state: None, load_key=lambda key: None)  # states as they are written; nobody asks for keys
 BARE = "it has no rows of nodes: a search without a program wrote it, which cannot say how its nodes look"
 
 
@@ -66,6 +69,7 @@ class Story:
     settled: dict[int, int] = field(default_factory=dict[int, int])
     end: Json | None = None
     notes: list[str] = field(default_factory=list[str])
+    _result: SearchResult[Any, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Story:
@@ -80,23 +84,22 @@ class Story:
         try:
             for line in _checked(lines):
                 story._take(line)
-        except (BrokenChain, LookupError, TypeError, ValueError, AttributeError) as error:
-            at = 2 + len(story.told)
-            story.notes.append(f"it is damaged, and read up to there, which is behind reply {at - 2} ({error})")
+            story._conclude()
+        except DAMAGE as error:
+            behind = f"reply {len(story.told)}" if story.told else "its header"
+            story.notes.append(f"it is damaged, and read up to there, which is behind {behind} ({error})")
             story.end = None
         if not story.rows and story.told:
             story.notes.append(BARE)
         if story.end is None:
             story.notes.append(UNENDED)
-        else:
-            _end_rows(story.rows, story.end)
         return story
 
     def result(self) -> SearchResult[Any, Any]:
         """The search as a loaded result. Of one that has not ended: status failed, ended None, the root as its best."""
-        from .saving import restored
-
-        return restored(json.dumps(self.saved()))
+        if self._result is None:
+            self._result = _restored(self.saved())
+        return self._result
 
     def saved(self) -> Json:
         """The same as `SearchResult.save` writes it, but for what only the task can explain."""
@@ -113,14 +116,10 @@ class Story:
         if "tree" in found:
             self._grow(found["tree"])
         elif "end" in found:
-            if not isinstance(found["end"]["nodes"], list):
-                raise ValueError("an end without nodes")
             self.end = found["end"]
         else:
             self.end = None  # it went on
-            usage = tuple(map(_amount, found.get("usage", (0, 0, 0, 0))))
-            calls = list(records) if records is not None else list(found.get("calls", ()))
-            self.told.append(Told(request_of(found["ask"]), found["attempt"], found.get("reply"), usage, calls))
+            self.told.append(_told(found, list(records) if records is not None else found.get("calls", [])))
 
     def _grow(self, tree: list[Any]) -> None:
         count, _, _, new, *changed = tree
@@ -136,6 +135,50 @@ class Story:
         for id, *row in changed[0] if changed else ():
             self.rows[id] = _row(id, row)
             self.settled[id] = len(self.told)
+
+    def _conclude(self) -> None:
+        """Give the rows the numbers of the end, if that can be read. Of a node without a row it knows no words."""
+        if self.end is None:
+            return
+        end = dict(self.end)
+        numbers: list[Json] = end.pop("nodes")
+        rows = [{name: value for name, value in row.items() if name != "reason"} for row in self.rows[: len(numbers)]]
+        rows.extend({"id": id, "parent": 0 if id else None, "action": ""} for id in range(len(rows), len(numbers)))
+        rows = [row | known for row, known in zip(rows, numbers, strict=True)]
+        self._result = _restored({**end, "explained": [], "nodes": rows})
+        self.end, self.rows = end, rows
+
+
+def _told(line: Json, records: list[Any]) -> Told:
+    """A reply's line. What a search would not be told is damage."""
+    request, attempt, _, reply = PLAIN.read(line, ())
+    if isinstance(request, Rate) and not request.nodes:
+        raise ValueError("a rating of no node")
+    if reply is None:
+        return Told(request, attempt, None, (0, 0, 0.0, 0.0), [])
+    check_answer(request, reply.outcome)
+    if isinstance(reply.outcome, Rated) and not all(isinstance(word, str) for word in line["reply"][2] or []):
+        raise ValueError(f"verdicts {line['reply'][2]!r} are no words")
+    usage = reply.usage
+    spent = usage.calls, usage.tokens, usage.cost, usage.seconds
+    return Told(request, attempt, line["reply"], spent, [_record(record) for record in records])
+
+
+def _record(found: Any) -> Json:
+    """What a call was asked and said. ValueError for what is none."""
+    kinds = {"messages": list, "outputs": list, "usage": dict, "seconds": float | int, "cost": float | int}
+    for name, kind in kinds.items():
+        if found.get(name) is not None and not isinstance(found[name], kind):
+            raise ValueError(f"a call's {name} is {found[name]!r}")
+    if not all(isinstance(message, dict) for message in found.get("messages") or ()):
+        raise ValueError("a call's message is no object")
+    return cast("Json", found)
+
+
+def _restored(saved: Json) -> SearchResult[Any, Any]:
+    from .saving import restored
+
+    return restored(json.dumps(saved))
 
 
 def _header(path: Path, line: bytes) -> Json:
@@ -166,22 +209,9 @@ def _row(id: int, row: list[Any]) -> Json:
     parent, action, text, status, reason = [*row, None, None, None, None][:5]
     if not (isinstance(parent, int) and 0 <= parent < id if id else parent is None):
         raise ValueError(f"node {id} has the parent {parent!r}")
+    if not all(words is None or isinstance(words, str) for words in (action, text)):
+        raise ValueError(f"node {id} has other words than text")
+    NodeStatus(status)
     found = {"id": id, "parent": parent, "status": status}
     told = {"action": action, "text": text, "state": text, "reason": reason}
     return found | {name: value for name, value in told.items() if value is not None or (name == "action" and id)}
-
-
-def _end_rows(rows: list[Json], end: Json) -> None:
-    """Give the rows the numbers of the end. It knows of all nodes; of one without a row, it knows no words."""
-    numbers = cast("list[Json]", end.pop("nodes"))
-    rows.extend({"id": id, "parent": 0 if id else None, "action": ""} for id in range(len(rows), len(numbers)))
-    del rows[len(numbers) :]
-    for row, known in zip(rows, numbers, strict=False):
-        row.pop("reason", None)
-        row.update(known)
-
-
-def _amount(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-        raise ValueError(f"{value!r} is no amount")
-    return value

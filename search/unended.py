@@ -78,7 +78,7 @@ def _rate(rating: Rating, nodes: list[Node[Any, Any]], told: Told) -> None:
             continue
         if kind == "rated":
             values, verdicts, _, *settled = rest
-            verdict = verdicts[place] if verdicts else None
+            verdict = list(verdicts)[place] if verdicts else None
             rating.add(nodes[id], values[place], verdict, told.request.rater, bool(settled and settled[0]))
         elif kind == "unread":
             value = rest[1] if len(rest) > 1 and rest[1] is not None else rating.unread
@@ -88,9 +88,10 @@ def _rate(rating: Rating, nodes: list[Node[Any, Any]], told: Told) -> None:
 
 def _rating(header: Json) -> Rating:
     """How samples are joined, as far as the header says."""
-    said = header.get("rating", {})
-    samples = said.get("samples", 1)
-    return Rating(samples=samples if isinstance(samples, int) else 1, join=said.get("join", "sum"), cut=None)
+    said = header.get("rating")
+    known = cast("Json", said) if isinstance(said, dict) else {}
+    samples = known.get("samples", 1)
+    return Rating(samples=samples if isinstance(samples, int) else 1, join=known.get("join", "sum"), cut=None)
 
 
 def _controller(header: Json) -> Json:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from puzzle24 import PUZZLE, call, engine
 from thoughtree import Beam, Game24, TreeOfThoughts, view
 from thoughtree.cli import app
 from thoughtree.search import JournalError, SearchResult
+from thoughtree.search.chain import sealed
 from thoughtree.viewer import Run, calls, document, page
 from thoughtree.viewer.page import MARK
 from thoughtree.viewer.texts import Texts
@@ -349,3 +352,51 @@ def test_states_that_no_file_can_hold_are_shown_all_the_same() -> None:
     result: SearchResult[Any, Any] = wide(3)
     result.tree[1].state = Odd()
     assert "an odd state" in states(document(Run.of(result))["nodes"])[1]
+
+
+# ---- files that nobody of ours wrote
+
+ODD: list[Any] = [None, True, -1, 3.5, 1e308, "", "x", [], {}, [[]], {"a": 1}, "\ud800", 10**30, [None], [1, 2, 3]]
+
+
+def changed(value: Any, rng: random.Random, share: float) -> Any:
+    """A value of which some parts are others, or are gone."""
+    if rng.random() < share:
+        return rng.choice(ODD)
+    if isinstance(value, list):
+        found = [changed(item, rng, share) for item in value]
+        if found and rng.random() < share:
+            found.pop(rng.randrange(len(found)))
+        return found
+    if isinstance(value, dict):
+        return {name: changed(item, rng, share) for name, item in value.items() if rng.random() > share / 3}
+    return value
+
+
+@pytest.mark.parametrize("name", ["beam", "lats", "rap"])
+def test_a_forged_file_is_refused_or_shown_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
+    make, inputs, reply = PROGRAMS[name]
+    model, path, saved = Engine(lambda kind, inputs, n: reply(kind, inputs)), tmp_path / "run", tmp_path / "result"
+    with dspy.context(lm=lm(model)):
+        make()(**inputs, config={"journal": path}).search.save(saved)
+    result, (header, *lines) = json.loads(saved.read_text()), map(json.loads, path.read_text().splitlines())
+    shown = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        forged = [changed(line, rng, 0.01) if rng.random() > 0.7 else line for line in lines]
+        path.write_bytes(resealed([header, *forged]))
+        saved.write_text(json.dumps(changed(result, rng, 0.002)))
+        for source in (path, saved):
+            with suppress(ValueError, JournalError):
+                shown += page([Run.of(source)]).startswith(MARK)
+    assert shown >= 40  # every journal, as far as it goes
+
+
+def resealed(lines: list[Any]) -> bytes:
+    """A journal of these lines, checks and all."""
+    check, found = 0, []
+    for line in lines:
+        body = {name: value for name, value in line.items() if name != "sum"} if isinstance(line, dict) else {}
+        sealed_line, check = sealed(json.dumps(body or {"ask": 0}).encode(), check)
+        found.append(sealed_line + b"\n")
+    return b"".join(found)

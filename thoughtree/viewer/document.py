@@ -102,7 +102,7 @@ def calls(run: Run) -> Json:
                     "step": step,
                     "model": record.get("response_model") or record.get("model"),
                     "messages": [
-                        [str(m.get("role")), texts.add(text_of(m.get("content")), (role, m.get("role"), place))]
+                        [str(m.get("role")), texts.add(text_of(m.get("content")), (role, str(m.get("role")), place))]
                         for place, m in enumerate(messages)
                     ],
                     "outputs": [texts.add(text_of(text), (role, "reply")) for text in record.get("outputs") or ()],
