@@ -1,4 +1,4 @@
-"""The chooser: of the steps that the task allows, those that a model prefers. It cannot propose an illegal one."""
+"""The chooser: of the steps that the task allows, those that a model prefers. It can name no other."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def legal_moves(task: Any, state: Any) -> dict[str, Any]:
     return found
 
 
-def chosen(task: Any, state: Any, text: Any) -> Any:
+def listed_move(task: Any, state: Any, text: Any) -> Any:
     """The legal move that is shown as `text`: the move itself, whatever the task would read in the text."""
     moves = legal_moves(task, state)
     return moves[text] if text in moves else Illegal("not among the listed steps")

@@ -13,7 +13,7 @@ from ..tasks.environment_task import EnvironmentTask
 from . import roles
 from .calls.failures import describe
 from .judge import Judge
-from .listing import chosen
+from .listing import listed_move
 from .own import calls_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def machine(session: Session, root: Any, *, begun: bool = True) -> Search[Any, A
         rewarded or dreams or plan.transition == "replace" or isinstance(task, EnvironmentTask)
     )
 
-    read = chosen if plan.propose == "choose" else stepping.parse
+    read = listed_move if plan.propose == "choose" else stepping.parse
 
     def parse(state: Any, text: Any) -> Any:
         action = read(task, state, text)
