@@ -20,7 +20,7 @@ def loaded(source: str, split: str | None, name: str | None) -> Any:
     """
     datasets = _package(f"{source}: there is no such file, and the hub")
     try:
-        found = datasets.load_dataset(source, name, split=split)
+        found = _as_guessed(datasets, source, split, name)
         if _is_csv(found):
             found = datasets.load_dataset(source, name, split=split, features=_text(datasets, found), na_filter=False)
         _say_dates(source, found)
@@ -30,6 +30,18 @@ def loaded(source: str, split: str | None, name: str | None) -> Any:
             f"{source}: there is no such file or folder, and no data set of that name could be loaded: {told}"
         ) from error
     return found
+
+
+def _as_guessed(datasets: Any, source: str, split: str | None, name: str | None) -> Any:
+    """With the types that the package makes of it. Where they change on the way, which it refuses, one row of CSV."""
+    try:
+        return datasets.load_dataset(source, name, split=split)
+    except datasets.exceptions.DatasetGenerationError:
+        try:
+            return datasets.load_dataset(source, name, split=split, nrows=1)
+        except Exception:  # it is no CSV: what was wrong before is what is wrong
+            pass
+        raise
 
 
 def is_on_disk(folder: Path) -> bool:

@@ -368,6 +368,14 @@ def test_csv_of_the_hub_is_the_text_that_is_written_there(tmp_path, cached, endi
     assert found.to_list() == [{"id": "007", "note": "NA", "x": ""}, {"id": "12", "note": "1e5", "x": "true"}]
 
 
+def test_csv_of_the_hub_whose_numbers_give_way_to_words(tmp_path, cached):
+    """The package reads 10,000 rows at a time, and refuses a column that was one of numbers until then."""
+    (tmp_path / "owner").mkdir()
+    ids = [f"{number:06}" for number in range(10_001)] + ["none"]
+    (tmp_path / "owner" / "train.csv").write_text("id\n" + "\n".join(ids) + "\n")
+    assert hub.loaded(str(tmp_path / "owner"), "train", None)["id"][:] == ids
+
+
 def test_json_of_the_hub_says_which_text_it_made_a_date(tmp_path, cached):
     (tmp_path / "owner").mkdir()
     (tmp_path / "owner" / "train.jsonl").write_text('{"id": "007", "day": "2020-01-01T00:00:00"}\n')
