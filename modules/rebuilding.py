@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import dspy
@@ -16,13 +15,6 @@ from .tree_of_thoughts import TreeOfThoughts
 
 # The knobs that each role's prompt hangs on. `scale` counts for the rater alone, and only by what the rater is told.
 HANGS_ON = {"propose": ("propose",), "rate": ("rate", "scale"), "answer": ("answer", "first")}
-
-
-def with_plan(program: Program, plan: Plan) -> Program:
-    """A copy of `program` that searches by `plan`: see `rebuild`."""
-    copied: Program = deepcopy(program)
-    rebuild(copied, plan)
-    return copied
 
 
 def rebuild(program: Program, plan: Plan) -> None:

@@ -12,7 +12,7 @@ from optuna.trial import FixedTrial
 from engines import Engine, lm
 from puzzle24 import PUZZLE, call
 from thoughtree import DFS, LATS, MCTS, RAP, Beam, BestFirst, Blocksworld, Game24, TreeOfThoughts
-from thoughtree.modules.rebuilding import with_plan
+from thoughtree.modules.rebuilding import rebuild
 from thoughtree.optimize.dimensions import Dimension
 from thoughtree.optimize.space import settled, space_of
 
@@ -239,4 +239,4 @@ def test_a_program_is_saved_and_loaded_as_it_was_settled(tmp_path):
 )
 def test_plans_that_a_program_cannot_follow(program, changes, message):
     with pytest.raises(ValueError, match=message):
-        with_plan(program, program.plan.replace(**changes))
+        rebuild(program, program.plan.replace(**changes))
