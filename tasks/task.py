@@ -26,7 +26,8 @@ class Task(Generic[S, A]):
     tuple of the thoughts so far, any text that is not blank is a thought, and nothing is checked.
 
     Hooks are pure: the same arguments give the same result, and no argument is changed. A search repeats
-    them when it is resumed, and calls them from several threads.
+    them when it is resumed, and calls them from several threads. One that does not come back is left where
+    it hangs when the search's time is up, or it is stopped; `search.hung` names it.
 
     A hook that says no returns or raises `Illegal(rule)`. Keep rules few and short: they are counted.
     """
