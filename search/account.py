@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import zip_longest
 
 from .budget import Tally
 from .protocol import FREE, Failed, Illegal, Outcome, Rate, Rated, Request, Stepped, Unread, Usage
@@ -18,7 +19,8 @@ class Account:
 
     def __init__(self) -> None:
         self.spent, self.by_role = Tally(), {role: Tally() for role in ROLES.values()}
-        self._by_node = array("d")  # calls, tokens, dollars, seconds of node 0, of node 1, ...: 32 bytes a node
+        # Calls, tokens, dollars, seconds: of node 0, of node 1, ... What nothing was ever spent in takes no memory.
+        self._by_node = array("d"), array("d"), array("d"), array("d")
         self.unread = dict.fromkeys(ROLES.values(), 0)
         self.told = self.failed = self.clamped = self.foreseen = self.unforeseen = 0
         self.errors: dict[str, int] = {}
@@ -37,15 +39,14 @@ class Account:
         self.by_role[ROLES[kind]].add(usage)
 
     def _share(self, nodes: tuple[int, ...], usage: Usage) -> None:
-        share, amounts = 1 / len(nodes), self._by_node
-        for id in nodes:
-            at = 4 * id
-            if at >= len(amounts):
-                amounts.frombytes(bytes((at + 4 - len(amounts)) * amounts.itemsize))
-            amounts[at] += usage.calls * share
-            amounts[at + 1] += usage.tokens * share
-            amounts[at + 2] += usage.cost * share
-            amounts[at + 3] += usage.seconds * share
+        amounts = usage.calls, usage.tokens, usage.cost, usage.seconds
+        for column, amount in zip(self._by_node, amounts, strict=True):
+            if amount:
+                share, missing = amount / len(nodes), max(nodes) + 1 - len(column)
+                if missing > 0:
+                    column.frombytes(bytes(missing * column.itemsize))
+                for id in nodes:
+                    column[id] += share
 
     @property
     def by_node(self) -> dict[int, tuple[float, ...]]:
@@ -53,7 +54,7 @@ class Account:
 
         Replies about several nodes are shared out evenly.
         """
-        found = (tuple(self._by_node[at : at + 4]) for at in range(0, len(self._by_node), 4))
+        found = zip_longest(*self._by_node, fillvalue=0.0)
         return {id: spent for id, spent in enumerate(found) if any(spent)}
 
     def count_fault(self, kind: type[Request], outcome: Unread | Failed) -> None:

@@ -86,7 +86,7 @@ def expansion(
     known = len(leaf.children)
     yield run.holds(leaf, [run.proposal(leaf, n)], log)
     if leaf.children:
-        leaf.children = list(leaf.children)  # exactly as long as it is: one appended to holds spare places
+        leaf.children = tuple(leaf.children)  # a list that was appended to holds spare places
     return [run.tree[id] for id in leaf.children[known:]]
 
 

@@ -110,10 +110,11 @@ class Tree(Generic[S, A]):
         nodes = self._nodes
         node: Node[S, A] = Node(len(nodes), parent.id, parent.depth + 1, action, prior)
         nodes.append(node)
-        if parent.children:
-            parent.children.append(node.id)  # type: ignore[attr-defined]
+        children = parent.children
+        if isinstance(children, list):
+            children.append(node.id)
         else:
-            parent.children = [node.id]
+            parent.children = [*children, node.id]
         return node
 
     def children(self, node: Node[S, A]) -> list[Node[S, A]]:

@@ -127,7 +127,7 @@ def test_a_simulated_node_whose_next_expansion_fails_keeps_its_child() -> None:
     controller = MCTS(rollouts=3, branching=1, simulate=True, max_depth=4)
     result = run(Search(controller, (), rating=UNIT), answer)
     assert NodeStatus.FAILED not in [node.status for node in result.tree]
-    assert result.tree[1].children == [2]
+    assert list(result.tree[1].children) == [2]
 
 
 # ---- an answer of the model's own, before anything else
