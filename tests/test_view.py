@@ -305,6 +305,18 @@ def test_it_goes_beside_its_source_and_over_pages_of_ours_alone(run: tuple[Path,
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.html", "run.html", "run.jsonl"]
 
 
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [("absent/x", "No such file or directory"), (".", "Is a directory"), ("run.jsonl/x", "Not a directory")],
+)
+def test_where_nothing_can_be_written_the_name_that_was_given_is_told(
+    run: tuple[Path, Any], tmp_path: Path, to: str, said: str
+) -> None:
+    found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / to)])
+    assert (found.exit_code, found.stderr) == (2, f"thoughtree: {tmp_path / to}: {said}\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
+
+
 def test_the_command_writes_a_page_and_says_where(run: tuple[Path, Any], tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / "tree.html")])
     assert (found.exit_code, found.stdout) == (0, f"{tmp_path / 'tree.html'}\n")
