@@ -85,6 +85,10 @@ class Log:
         with lines.writing():
             lines.append(line)
 
+    @property
+    def closed(self) -> bool:
+        return self._lines.closed
+
     def close(self) -> None:
         self._lines.close()
         if self._failures is not None:

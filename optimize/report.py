@@ -115,6 +115,10 @@ class Progress:
             self._bar = Bar(*columns, console=Console(stderr=True), transient=False)
             self._task = self._bar.add_task("", total=total)
 
+    @property
+    def shown(self) -> bool:
+        return self._bar is not None
+
     def __enter__(self) -> Progress:
         if self._bar is not None:
             self._bar.start()

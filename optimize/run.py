@@ -29,6 +29,7 @@ from .workers import LOOK_UP
 
 logger = logging.getLogger(__name__)
 
+REPAINT = 0.5  # seconds
 Job = tuple[int, dspy.Example, str]
 
 
@@ -69,13 +70,25 @@ class Run:
         self.progress = Progress(len(self.devset), progress)
         self.jobs: dict[str, Job] = {key: (index, self.devset[index], key) for index, key in enumerate(keys)}  # left
         self._idle = False
+        self._over = threading.Event()
 
     def __enter__(self) -> Run:
         self.purse.__enter__()
         self.progress.__enter__()
         if self.log is not None:
             self._take_in()
+            if self.log.shared is not None and self.progress.shown:
+                threading.Thread(target=self._watch, name="thoughtree-progress", daemon=True).start()
         return self
+
+    def _watch(self) -> None:
+        """Show what other processes have done, also while all threads of this one are busy."""
+        while not self._over.wait(REPAINT):
+            try:
+                self._take_in()
+            except LogError as error:
+                self.why = self.why or str(error)
+                return
 
     def rounds(self) -> Iterator[list[Job]]:
         """Jobs to be run. Those that another process is at may be left, and come again until somebody has done them."""
@@ -92,6 +105,7 @@ class Run:
         return LOOK_UP if self._idle and self.jobs else 0.0
 
     def __exit__(self, *error: Any) -> None:
+        self._over.set()
         if error[0] is not None:
             self.why = self.why or "interrupted"
             self.purse.stop()
@@ -100,7 +114,8 @@ class Run:
         if self.log is not None:
             if self.log.shared is not None and not isinstance(error[1], LogError):
                 self._take_in()
-            self.log.close()
+            with self._lock:
+                self.log.close()
 
     def one(self, job: Job) -> None:
         """Nothing once the run was stopped, nor where another process is at this job, or has done it."""
@@ -128,7 +143,7 @@ class Run:
         """Count what is in the log by now, each example once. Looked at and counted at once, for all threads."""
         assert self.log is not None
         with self._lock:
-            for key in self.log.look():
+            for key in self.log.look() if not self.log.closed else ():
                 if key not in self.jobs:
                     continue
                 index, example, _ = self.jobs[key]

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import shared_worker
 from patience import PATIENCE, until
 from thoughtree import Evaluate
 from thoughtree.optimize import EvaluationStopped, LogError, SharedRun
+from thoughtree.optimize.report import Progress
 from thoughtree.optimize.shared_run import Claims
 
 SCORES = [1.0, 0.0, 1.0, 0.0, 1.0, None, 1.0, None, 1.0, 0.0, 1.0, 0.0]  # 5 and 7 fail
@@ -122,6 +124,34 @@ def test_many_threads_of_several_evaluators_run_each_example_once(tmp_path: Path
         results = list(pool.map(work, range(3)))
     assert sorted(seen) == list(range(120))
     assert [(result.score, result.not_run) for result in results] == [(50.0, 0)] * 3
+
+
+def test_the_bar_shows_what_others_do_while_this_process_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The first of two examples waits until the bar has told of the other, which another run has done meanwhile."""
+    counted: list[int] = []
+    helpers: list[threading.Thread] = []
+    told = threading.Event()
+    devset = shared_worker.DEVSET[:2]
+
+    def program(number: int) -> Any:
+        if number == 0:
+            other = Evaluate(devset=devset, metric=shared_worker.even, num_threads=1, resume=SharedRun(tmp_path, "one"))
+            helper = threading.Thread(target=other, args=(program,), daemon=True)
+            helpers.append(helper)
+            helper.start()
+            assert told.wait(PATIENCE)
+        return dspy.Prediction(answer=number)
+
+    def add(progress: Any, outcome: Any) -> None:
+        counted.append(outcome.index)
+        if progress.shown and outcome.index == 1:
+            told.set()
+
+    monkeypatch.setattr(Progress, "add", add)
+    evaluate = Evaluate(devset=devset, metric=shared_worker.even, num_threads=1, display_progress=True)
+    assert evaluate(program, resume=SharedRun(tmp_path, "one")).score == 50.0
+    assert counted[0] == 1  # by the helper, or by the bar
+    helpers[0].join(PATIENCE)
 
 
 def test_a_run_alone_is_kept_out_while_others_share_the_folder(tmp_path: Path):
