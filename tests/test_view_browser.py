@@ -255,6 +255,16 @@ def test_search_finds_goes_through_the_hits_and_is_left(page: Page) -> None:
     assert page.find("#next-hit").get_attribute("disabled")
 
 
+def test_prompts_and_replies_are_searched_too_where_that_is_asked_for(page: Page, runs: dict[str, Any]) -> None:
+    page.find("#query").send_keys("THOUGHT_RATING")
+    assert page.text("#hits") == "no hit"
+    page.click("#deep")
+    rated = [node for node in runs["beam"][1].search.tree if node.ratings]
+    assert page.text("#hits") == f"{len(rated)} hits"
+    page.click("#next-hit")
+    assert page.selected() in {node.id for node in rated}
+
+
 def test_a_node_is_found_by_its_number_although_it_is_folded_away(page: Page) -> None:
     page.click("#collapse-all")
     assert page.rows() == [0, *sorted(page.rows()[1:])]

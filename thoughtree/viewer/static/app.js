@@ -54,6 +54,7 @@ class App {
     document.getElementById("filters").append(...this.run.data.statuses.filter((name) => counts.has(name)).map((name) =>
       h("button", { type: "button", class: "chip", "aria-pressed": "false", data: { status: name }, on: { click: () => this.filter(name) } }, icon(name), ` ${name} `, h("span", { class: "count", text: whole(counts.get(name)) }))),
       h("button", { type: "button", class: "clear", id: "clear", text: "Show all", hidden: true, on: { click: () => this.filter(null) } }));
+    document.getElementById("deep-label").hidden = this.runs.every((run) => !run.data.calls);
     this.named();
   }
 
@@ -220,7 +221,7 @@ class App {
   }
 
   search(query, show = true) {
-    this.hits = this.run.find(query);
+    this.hits = this.run.find(query, document.getElementById("deep").checked);
     this.hit = -1;
     const told = query.trim() ? (this.hits.length ? counted(this.hits.length, "hit") : "no hit") : "";
     document.getElementById("hits").textContent = told;
@@ -248,6 +249,7 @@ class App {
       event.preventDefault();
       event.stopPropagation();
     });
+    get("deep").addEventListener("change", () => this.search(query.value));
     get("previous-hit").addEventListener("click", () => this.next(-1));
     get("next-hit").addEventListener("click", () => this.next(1));
     get("expand-all").addEventListener("click", () => this.all(1));

@@ -115,7 +115,7 @@ class Outline {
   worth(value, word, verdict) {
     const meter = h("span", { class: "meter" }, h("span", { class: "fill" }));
     meter.firstChild.style.width = `${Math.round(100 * this.run.share(value))}%`;
-    return h("span", { class: "worth", title: verdict ? oneLine(verdict) : undefined }, h("span", { class: "word", text: word }), number(value, 3), meter);
+    return h("span", { class: "worth", title: verdict ? oneLine(verdict) : undefined }, h("span", { class: "word", text: word }), h("span", { class: "amount", text: number(value, 3) }), meter);
   }
 
   words(id) {

@@ -96,24 +96,21 @@ class Painter {
     context.fillStyle = faint ? colours.muted : colours.ink;
     context.font = `${onPath ? "600" : "500"} 12.5px ${this.font}`;
     context.fillText(this.cut(run.label(id), right - x - 34), x + 28, y + 19);
+    const word = FAINT.has(status) ? "" : run.word(id), end = x + CARD.width - (run.canOpen(id) ? 22 : 9);
     context.fillStyle = colours.muted;
     context.font = `11px ${this.font}`;
-    context.fillText(this.cut(this.second(run, id), CARD.width - 40), x + 28, y + 36);
+    const room = end - x - 34 - (word ? context.measureText(word).width + 6 : 0);
+    context.fillText(this.cut(FAINT.has(status) ? run.verdict(id) : run.brief(id), room), x + 28, y + 36);
+    context.textAlign = "right";
+    context.fillText(word, end, y + 36);
     this.value(run, id, x, y, colours);
     if (run.canOpen(id)) this.knob(run, id, x, y, colours);
   }
 
-  /** Below the action: what became of it, or where it led. */
-  second(run, id) {
-    const status = run.status(id);
-    if (FAINT.has(status)) return run.verdict(id);
-    return run.brief(id) || oneLine(run.get("verdict", id) ?? "", 60);
-  }
-
-  /** The value, the verdict and the visits, at the right; returns where they begin. */
+  /** The value and the visits, at the right; returns where they begin. */
   worth(run, id, x, y, colours) {
     const { context } = this, value = run.value(id), visits = run.step >= run.steps.length ? run.get("visits", id) : null;
-    const words = [value === null ? "" : `${number(value, 3)} ${run.word(id)}`.trim(), visits === null ? "" : `\u00d7${visits}`].filter(Boolean).join("  ");
+    const words = [value === null ? "" : number(value, 3), visits === null ? "" : `\u00d7${visits}`].filter(Boolean).join("  ");
     if (!words) return x + CARD.width - 8;
     const end = x + CARD.width - (run.canOpen(id) ? 22 : 9);
     context.font = `600 11px ${this.font}`;

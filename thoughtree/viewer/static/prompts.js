@@ -11,6 +11,15 @@ class Prompts {
     return this.bySteps.get(step) ?? [];
   }
 
+  /** The steps with a prompt or a reply that holds these words, in whatever case. */
+  find(words) {
+    const has = this.texts.map((_, number) => this.text(number).toLowerCase().includes(words)), found = new Set();
+    for (const [step, calls] of this.bySteps) {
+      if (calls.some((call) => call.messages.some(([, text]) => has[text]) || call.outputs.some((text) => has[text]))) found.add(step);
+    }
+    return found;
+  }
+
   text(number) {
     const written = this.texts[number];
     if (typeof written === "string") return written;

@@ -193,8 +193,8 @@ class Run {
     return rows;
   }
 
-  /** Nodes whose words hold the query, or the one of this #id, in the order of the outline. */
-  find(query) {
+  /** Nodes whose words hold the query, or the one of this #id, in the order of the outline. deep: or whose prompts do. */
+  find(query, deep = false) {
     const wanted = query.trim().toLowerCase();
     if (!wanted) return [];
     const exact = /^#(\d+)$/.exec(wanted);
@@ -202,16 +202,30 @@ class Run {
     this.words ??= this.nodes.action.map((action, id) =>
       [action, this.state(id), this.get("verdict", id), this.get("reason", id), this.get("observation", id)]
         .filter(Boolean).join("\n").toLowerCase());
-    const found = [], stack = [0];
+    const asked = deep ? this.askedWith(wanted) : new Set(), found = [], stack = [0];
     while (stack.length) {
       const id = stack.pop();
-      if (this.words[id].includes(wanted)) found.push(id);
+      if (this.words[id].includes(wanted) || asked.has(id)) found.push(id);
       for (let at = this.first[id + 1] - 1; at >= this.first[id]; at--) stack.push(this.kids[at]);
     }
     return found;
   }
 
   // ---- prompts and replies
+
+  /** The nodes that a prompt or a reply with these words was about. */
+  askedWith(words) {
+    const found = new Set();
+    if (this.load()) for (const step of this.prompts.find(words)) for (const id of this.steps[step - 1][1]) found.add(id);
+    return found;
+  }
+
+  /** Read them, if there are any. */
+  load() {
+    if (!this.data.calls) return false;
+    this.prompts ??= new Prompts(JSON.parse(document.getElementById(`calls-${this.index}`).textContent));
+    return true;
+  }
 
   /** The calls about a node, each with the step it belongs to. */
   callsOf(id) {
@@ -221,8 +235,7 @@ class Run {
         for (const node of nodes) (this.asked.get(node) ?? this.asked.set(node, []).get(node)).push(at + 1);
       });
     }
-    if (!this.data.calls) return [];
-    this.prompts ??= new Prompts(JSON.parse(document.getElementById(`calls-${this.index}`).textContent));
+    if (!this.load()) return [];
     return (this.asked.get(id) ?? []).flatMap((step) => this.prompts.at(step));
   }
 
