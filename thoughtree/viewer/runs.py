@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..search import JournalError, Node, SearchResult
+from ..search import Node, SearchResult
 from ..search.journal import BEGINNING
 from ..search.labels import state_of
 from ..search.story import Story
@@ -114,6 +114,3 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-__all__ = ["NO_PROMPTS", "JournalError", "Run"]
