@@ -18,8 +18,8 @@ USED = "in use"  # a file that is locked while somebody works with the claims be
 class SharedRun:
     """In place of a folder for `resume`: processes that are given the same do each example once, between them.
 
-        Evaluate(devset=devset, metric=solved, resume=SharedRun("kept", "monday"))(program)  # in any number of
-        processes
+        evaluate = Evaluate(devset=devset, metric=solved)
+        result = evaluate(program, resume=SharedRun("kept", "monday"))  # in any number of processes
 
     folder: what is finished is kept there, as ever. name: of this run. An example that failed is not tried again by
     another process of the same run; another name tries it again. Each gives the result of all examples. What a process
