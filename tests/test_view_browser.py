@@ -131,8 +131,8 @@ def test_all_nodes_are_there_with_values_verdicts_statuses_and_reasons(page: Pag
         assert label.startswith(f"#{node.id} {result.shown(node) if node.id else 'start'}, {node.status}")
         if node.value is not None:
             assert f"value {node.value:g} {node.verdict}" in label
-        if node.status == "duplicate":
-            assert f"duplicate of #{node.reason}" in label
+        if node.status == "pruned":
+            assert f", pruned at {node.reason:g}, " in label
         assert ("on the path given back" in label) == (node in result.tree.path(result.best))
     assert page.text("#status") == "solved"
     assert page.text("#answer") == runs["beam"][1].answer
@@ -165,6 +165,17 @@ def test_a_click_shows_state_prompt_reply_cost_and_time(page: Page) -> None:
     figures = dict(zip(page.texts(".figures dt"), page.texts(".figures dd"), strict=True))
     assert (figures["LM calls"], figures["Tokens"], figures["Value"]) == ("2", "200", "20 sure")
     assert set(figures) >= {"Cost", "Call time", "Ratings", "Nodes below"}
+
+
+def test_from_a_duplicate_one_gets_to_the_node_met_first(chromium: Any, runs: dict[str, Any], tmp_path: Path) -> None:
+    path, prediction = runs["lats"]
+    page = Page(chromium, view(path, to=tmp_path / "lats.html"))
+    twin = next(node for node in prediction.search.tree if node.status == "duplicate")
+    assert f", duplicate of #{twin.reason}" in page.find(f"#row-{twin.id}").get_attribute("aria-label")
+    page.click(f"[data-id='{twin.id}']")
+    assert page.text(".verdict") == f"duplicate of #{twin.reason} Go to #{twin.reason}"
+    page.click(".verdict .link")
+    assert page.selected() == twin.reason
 
 
 def test_a_result_alone_says_where_prompts_are(chromium: Any, runs: dict[str, Any], tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ const ROLE_WORDS = {
 };
 
 function details(run, id, { pick }) {
-  const parts = [heading(run, id), path(run, id, pick), figures(run, id)];
+  const parts = [heading(run, id, pick), path(run, id, pick), figures(run, id)];
   const text = (name, value) => value && parts.push(section(name, block(value, name)));
   text("State", run.state(id));
   text("Observation", run.get("observation", id));
@@ -16,12 +16,13 @@ function details(run, id, { pick }) {
   return h("div", { class: "node-details" }, ...parts);
 }
 
-function heading(run, id) {
+function heading(run, id, pick) {
   const status = run.status(id), of = run.get("of", id);
   return h("header", {},
     h("p", { class: "eyebrow" }, icon(status), ` Node #${id} \u00b7 depth ${run.depth[id]}`),
     h("h2", { text: id ? visible(run.nodes.action[id]).slice(0, 600) || "(blank)" : "Start" }),
-    h("p", { class: `verdict is-${status}`, text: run.verdict(id), data: { of: of ?? undefined } }));
+    h("p", { class: `verdict is-${status}` }, run.verdict(id), of === null ? null : " ",
+      of === null ? null : h("button", { type: "button", class: "link", text: `Go to #${of}`, on: { click: () => pick(run, of) } })));
 }
 
 function path(run, id, pick) {
