@@ -30,6 +30,7 @@ class InFlight:
         self.done: deque[tuple[Ask, Reply | BaseException]] = deque()
         self.writing = 0  # replies that will be done once they are on disk
         self.wake: asyncio.Future[None] | None = None
+        self.roused = False  # since the driver last waited
         self.reaping = False  # the search is over: what is in flight is being cancelled
 
     def start(self, ask: Ask, call: Reply | AsyncCall) -> None:
@@ -60,7 +61,8 @@ class InFlight:
             self._arrive(ask, reply)
 
     def rouse(self) -> None:
-        """Wake the driver, if it waits."""
+        """Wake the driver; where it does not wait, it will not wait next time."""
+        self.roused = True
         if self.wake is not None:
             _set(self.wake)
 
@@ -95,7 +97,8 @@ class InFlight:
 
     async def wait(self, until: float | None) -> None:
         """Until a reply is there, or until that time (of time.monotonic). Others on the loop always get a turn."""
-        if self.done:
+        if self.done or self.roused:  # a stop may come while the search's own thread says what to wait for
+            self.roused = False
             await asyncio.sleep(0)
             return
         loop = asyncio.get_running_loop()
@@ -106,7 +109,7 @@ class InFlight:
         try:
             await self.wake
         finally:
-            self.wake = None
+            self.wake, self.roused = None, False
             if timer is not None:
                 timer.cancel()
 

@@ -5,12 +5,14 @@ import threading
 
 import pytest
 
+from patience import PATIENCE
 from thoughtree import TreeOfThoughts
 from thoughtree.search import (
     Beam,
     Ended,
     Propose,
     Proposed,
+    Rate,
     Rated,
     Reply,
     Search,
@@ -78,6 +80,35 @@ def test_asyncio_cancels_what_is_in_flight():
     result = asyncio.run(adrive(search, prepare, concurrency=1, stop=stop))
     assert (result.ended, result.path, result.unfinished) == (Ended.STOPPED, ["a"], 1)
     assert cancelled == [1]
+
+
+def test_a_stop_between_a_look_and_the_wait_is_heard():
+    """It comes as the driver has just looked, and waits for what the search's own thread says next."""
+    cancelled = []
+
+    class Asked(Stop):
+        def due(self, now, deadline):
+            found = super().due(now, deadline)
+            if search.spent.calls == 2 and not self.asked:  # one rating is in, and the other hangs
+                self()
+            return found
+
+    def prepare(ask, tree):
+        async def call():
+            if ask.request == Rate((2,)):
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    cancelled.append(ask.request)
+                    raise
+            return answered(ask)
+
+        return call
+
+    search = Search(CONTROLLER, "", step=step)
+    result = asyncio.run(asyncio.wait_for(adrive(search, prepare, stop=Asked()), PATIENCE))
+    assert (result.ended, result.spent.calls, result.unfinished) == (Ended.STOPPED, 2, 1)
+    assert cancelled == [Rate((2,))]
 
 
 def test_a_search_that_starts_after_the_stop_asks_nothing():
