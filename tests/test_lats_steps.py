@@ -13,7 +13,7 @@ import dspy
 import pytest
 
 from engines import Engine, lm
-from patience import PATIENCE
+from patience import PATIENCE, until
 from thoughtree.modules import LATS
 from thoughtree.search import MCTS, Ended, SearchStatus, Stop
 from thoughtree.search.environment import EnvironmentFault, Observed
@@ -129,15 +129,27 @@ class Dial:
         self.now = token
 
 
+@pytest.fixture
+def dial(monkeypatch: pytest.MonkeyPatch) -> Dial:
+    """One whose steps end once its search is over, and waits for them."""
+    env, rest = Dial(), Rewound.rest
+
+    def waits(rewound: Rewound) -> None:
+        threading.Thread(target=lambda: (until(lambda: rewound._over), env.go.set()), daemon=True).start()
+        rest(rewound)
+
+    monkeypatch.setattr(Rewound, "rest", waits)
+    return env
+
+
 @drivers
-def test_a_step_in_flight_at_the_end_is_waited_for_and_none_begins_after_it(driver: str) -> None:
+def test_a_step_in_flight_at_the_end_is_waited_for_and_none_begins_after_it(driver: str, dial: Dial) -> None:
     """The search ends while one step runs and others wait for their turn."""
-    env = Dial()
+    env = dial
 
     def end() -> None:
         env.begun.wait(PATIENCE)
         stop()
-        threading.Timer(0.1, env.go.set).start()
 
     threading.Thread(target=end, daemon=True).start()
     stop, program = Stop(), LATS(env=env, controller=MCTS(rollouts=3, branching=3), answer="path")
@@ -146,26 +158,18 @@ def test_a_step_in_flight_at_the_end_is_waited_for_and_none_begins_after_it(driv
     assert (env.now, env.steps) == (100, 1)
 
 
-def test_an_interrupt_leaves_the_environment_as_it_was() -> None:
+def test_an_interrupt_leaves_the_environment_as_it_was(dial: Dial) -> None:
     """Ctrl-C while a step runs."""
-    env = Dial()
+    env = dial
 
     def interrupt() -> None:
         env.begun.wait(PATIENCE)
         os.kill(os.getpid(), signal.SIGINT)
 
-    def heard(*_: Any) -> None:
-        threading.Timer(0.3, env.go.set).start()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, heard)
     threading.Thread(target=interrupt, daemon=True).start()
     program = LATS(env=env, controller=MCTS(rollouts=1, branching=2), answer="path")
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            solve(program, Engine(actor), "threads", start="3")
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        solve(program, Engine(actor), "threads", start="3")
     assert (env.now, env.steps) == (100, 1)
 
 
