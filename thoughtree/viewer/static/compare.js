@@ -42,15 +42,24 @@ function comparison(a, b, match, { pickBoth, pick }) {
     ...settingsOf(A, B),
   ];
   const table = h("table", { class: "compare" },
-    h("thead", {}, h("tr", {}, h("th", {}), h("th", { scope: "col", text: `A: ${oneLine(a.data.name, 40)}` }), h("th", { scope: "col", text: `B: ${oneLine(b.data.name, 40)}` }), h("th", { scope: "col", text: "B \u2212 A" }))),
-    h("tbody", {}, ...rows.map(([name, x, y, format]) => h("tr", { class: x === y ? "same" : "differs" }, h("th", { scope: "row", text: name }),
-      h("td", { text: shown(x, format) }), h("td", { text: shown(y, format) }), h("td", { text: change(x, y, format) })))));
+    h("thead", {}, h("tr", {}, h("th", {}), h("th", { scope: "col", text: "A" }), h("th", { scope: "col", text: "B" }), h("th", { scope: "col", text: "B \u2212 A" }))),
+    h("tbody", {}, ...rows.flatMap(([name, x, y, format]) => compared(name, x, y, format))));
   const listed = match.differ.slice(0, DIFFERENCES).map(([x, y]) => h("li", {}, h("button", { type: "button", class: "link", on: { click: () => pickBoth(x, y) } },
     a.pathTo(x).slice(1).map((id) => a.label(id)).join(" \u2192 ") || "start"), h("span", { class: "muted", text: ` A ${came(a, x)}, B ${came(b, y)}` })));
-  return h("div", { class: "comparison" }, h("header", {}, h("h2", { text: "A and B" })), table,
+  return h("div", { class: "comparison" }, h("header", {}, h("h2", { text: "A and B" }), h("p", { class: "muted", text: `A is ${oneLine(a.data.name, 60)}, B is ${oneLine(b.data.name, 60)}.` })), table,
     section(`Same steps, another outcome (${whole(match.differ.length)})`, listed.length ? h("ul", { class: "plain" }, ...listed) : h("p", { class: "muted", text: "None." }),
       match.differ.length > DIFFERENCES ? h("p", { class: "muted", text: `The first ${DIFFERENCES} are listed.` }) : null),
     h("p", { class: "muted", text: `${counted(match.pairs.length, "node")} in both. A dashed ring is around what only one of them has.` }));
+}
+
+/** A row, or one for each where they are long. What stands under another thing begins with an em space. */
+function compared(name, x, y, format) {
+  const cells = [shown(x, format), shown(y, format)], kind = x === y ? "same" : "differs";
+  const head = (text) => h("th", { scope: "row", class: name[0] === "\u2003" ? "under" : undefined, text: text.trim() });
+  if (Math.max(...cells.map((text) => text.length)) > 16) {
+    return cells.map((text, at) => h("tr", { class: kind }, head(`${name} ${"AB"[at]}`), h("td", { class: "long", colspan: 3, text })));
+  }
+  return [h("tr", { class: kind }, head(name), ...cells.map((text) => h("td", { text })), h("td", { text: change(x, y, format) }))];
 }
 
 const tallyOf = (run, name) => run.nodes.status.reduce((sum, status) => sum + (run.data.statuses[status] === name), 0);
@@ -59,7 +68,7 @@ const came = (run, id) => `${run.data.statuses[run.nodes.status[id]]}${run.nodes
 
 function change(x, y, format) {
   if (typeof x !== "number" || typeof y !== "number" || x === y) return "";
-  const percent = x ? ` (${y > x ? "+" : "\u2212"}${Math.abs((100 * (y - x)) / x).toFixed(0)} %)` : "";
+  const percent = x ? ` (${y > x ? "+" : "\u2212"}${Math.abs((100 * (y - x)) / x).toFixed(0)}\u00a0%)` : "";
   return (y > x ? "+" : "\u2212") + (format ?? whole)(Math.abs(y - x)) + percent;
 }
 
