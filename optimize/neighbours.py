@@ -151,12 +151,14 @@ def _values(dimension: Dimension, value: Any, rng: Random) -> list[Any]:
 
 
 def steps(dimension: Dimension, value: Any) -> list[Any]:
-    """The values next to `value`: every other choice; of a number the next whole ones, half, twice, both ends, None."""
+    """The values next to `value`: every other choice; of a number the next whole ones, half, twice, both ends,
+    None; of None an eighth, a quarter and a half of the range, and its end."""
     if dimension.choices:
         return [choice for choice in dimension.choices if choice != value]
     low, high = dimension.ends
     if value is None:
-        return [int(low + (high - low) / 2) if dimension.whole else low + (high - low) / 2]
+        some = [low + (high - low) * share for share in (1 / 8, 1 / 4, 1 / 2, 1)]
+        return list(dict.fromkeys(map(int, some))) if dimension.whole else some
     found: list[Any]
     if dimension.whole:
         found = [value - 1, value + 1, value // 2, value * 2]

@@ -115,20 +115,18 @@ class Race:
         """The setting, by its number, for which mine may be left after these examples; None: it goes on.
 
         others: all settings; those that have come as far count. left: those of them that were left themselves. Nobody
-        is left for one of these: of many that were tried on few examples some were lucky, and who is still there has
-        beaten them.
+        is left for one of these, unless both are alike: of many that were tried on few examples some were lucky, and
+        who is still there has beaten them.
         """
         reached = {number: other for number, other in others.items() if other.has(ids)}
         for number, other in reached.items():
-            if number not in left and self._gives_way(mine, other, ids):
+            if _alike(mine, other, ids) or (number not in left and self._gives_way(mine, other, ids)):
                 return number
         return self._outside_the_better_half(mine, reached, ids)
 
     def _gives_way(self, mine: Results, other: Results, ids: Sequence[int]) -> bool:
-        """Whether it is clear that the other is better, or as good for less; or that both do the same."""
+        """Whether the other is clearly better, or as good for less."""
         if self._clearly_better(lead_at_least(other, mine, ids, self.unit, SURE)):
-            return True
-        if len(ids) >= ENOUGH and all(mine.by_example.get(id) == other.by_example.get(id) for id in ids):
             return True
         cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
         return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, self._doubt(ids)) >= -self.tolerance
@@ -137,11 +135,11 @@ class Race:
         """Standard errors within which a dearer setting may still be worth what it costs.
 
         What is chosen is the cheapest that is within one of the best: where that is the rule, the dearer one has to be
-        ahead by one at the end, and so by something once there are enough examples.
+        ahead by one at the end, and so by something before.
         """
         if len(ids) < ENOUGH:
             return SURE
-        return 0.0 if self.pick == "cheapest" else LIKELY
+        return 0.0 if self.pick == "cheapest" and len(ids) >= 2 * ENOUGH else LIKELY
 
     def _clearly_better(self, least: float) -> bool:
         if self.two and self.pick == "knee":
@@ -167,6 +165,11 @@ class Race:
         if not self.two:
             return -one[0]
         return float(sum(_dominates(other, one) for other in every))
+
+
+def _alike(one: Results, other: Results, ids: Sequence[int]) -> bool:
+    """Whether both did the same in each of enough examples: a knob without effect."""
+    return len(ids) >= ENOUGH and all(one.by_example.get(id) == other.by_example.get(id) for id in ids)
 
 
 def _point(results: Results, ids: Sequence[int]) -> tuple[float, float] | None:

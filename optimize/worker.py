@@ -6,17 +6,14 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from . import studies, trials
+from . import proposals, studies, trials
 from .confirm import Rule
 from .extra import needs
 from .intervals import binary
-from .neighbours import neighbour
-from .prompt_sets import PROMPTS
 from .race import Race, Results, dearer_than, rungs
 from .space import Space
 from .trials import Setting, key_of
@@ -31,9 +28,6 @@ logger = logging.getLogger(__name__)
 ALIKE = 2  # proposals in a row that were there before, after which one is drawn at random
 AGAIN = 20  # such proposals of a sampler that is the user's own, after which it is taken to have no others
 GIVES_WAY, POLL = 2.0, 0.05  # seconds that a later trial of the same values has to be withdrawn, if it will be
-DRAWS = 500  # at random without a new one, after which the space is taken to be used up
-BEGIN = 10  # settings at the beginning that are all next to a good one
-NEAR = 3  # later one of so many settings is the sampler's own
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
 RETRIES = 3  # of a trial whose worker was lost
 BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
@@ -90,7 +84,7 @@ class Worker:
         self._take_over_lost()
         found = self.study.get_trials(deepcopy=False)
         if not found:
-            self._ask_for_what_there_is()
+            proposals.ask_for_what_there_is(self.study, self.space, self.cap)
         if sum(map(_counts, found)) >= self.cap:
             self.stopped = "trials"
             return None
@@ -99,13 +93,11 @@ class Worker:
                 self.stopped = "nothing new"
                 return None
         elif self._alike >= ALIKE:  # a model of what is good keeps coming back to it
-            if self._ask_for_an_unseen_one() is None:
+            if not proposals.ask_for_an_unseen_one(self.study, self.space, self._settings(), self.seed):
                 self.stopped = "nothing new"
                 return None
-        elif self._is_a_neighbours_turn(sum(map(_counts, found))) and not any(
-            trial.state.name == "WAITING" for trial in found
-        ):
-            self._ask_for_a_neighbour()
+        elif proposals.is_a_neighbours_turn(sum(map(_counts, found))) and not any(map(_waits, found)):
+            proposals.ask_for_a_neighbour(self.study, self.space, self._settings(), self.rule, self.order, self.seed)
         trial = self.study.ask()
         values = self.space.suggest(trial)
         trial.set_user_attr("worker", studies.me())
@@ -114,45 +106,6 @@ class Worker:
         if self.study.get_trials(deepcopy=False)[trial.number].user_attrs.get("worker") != studies.me():
             return None  # SQLite may give one waiting trial to two that ask at once
         return None if self._withdrawn(trial, key_of(values)) else (trial, values)
-
-    def _ask_for_what_there_is(self) -> None:
-        """The program as it is, then other prompts with its knobs: they are what somebody found to be good with them.
-
-        Of many prompts the first ones, in half of the trials. Two workers that both see nothing ask for all of it
-        twice, and one is told so.
-        """
-        own = self.space.defaults()
-        prompts = next((one.choices for one in self.space.dimensions if one.name == PROMPTS), ())
-        others = [id for id in prompts if id != own[PROMPTS]]
-        for values in (own, *({**own, PROMPTS: id} for id in others[: self.cap // 2])):
-            self.study.enqueue_trial(self.space.params(values))
-
-    @staticmethod
-    def _is_a_neighbours_turn(done: int) -> bool:
-        """The first ones share most of their calls with the default, and tell the sampler what is good; then all but
-        every NEAR-th."""
-        return done < BEGIN or done % NEAR != 0
-
-    def _ask_for_a_neighbour(self) -> None:
-        tried = self._settings()
-        rng = Random(f"{self.seed}|{len(tried)}")
-        found = neighbour(self.space, tried, self.rule, self.order, rng)
-        if found is not None:
-            change, values = found
-            self.study.enqueue_trial(self.space.params(values), user_attrs={trials.CHANGE: list(change)})
-
-    def _ask_for_an_unseen_one(self) -> dict[str, Any] | None:
-        """At random; None: none is found, and the space is taken to be used up."""
-        optuna = needs("optuna")
-        known = {setting.key for setting in self._settings()}
-        seed = self.seed + len(self.study.get_trials(deepcopy=False))
-        draws = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-        for _ in range(DRAWS):
-            values = self.space.suggest(draws.ask())
-            if key_of(values) not in known:
-                self.study.enqueue_trial(self.space.params(values))
-                return values
-        return None
 
     def _withdrawn(self, trial: Trial, key: str) -> bool:
         """Whether this trial is not to be run: one too many, or the same as another one."""
@@ -226,7 +179,7 @@ class Worker:
             told = self.study.get_trials(deepcopy=False)[number]
             if not self.alone or not told.state.is_finished():
                 raise
-            if not any(other.state.name == "WAITING" for other in self.study.get_trials(deepcopy=False)):
+            if not any(map(_waits, self.study.get_trials(deepcopy=False))):
                 self.stopped = self.stopped or "nothing new"
 
     # ---- one setting
@@ -348,3 +301,7 @@ class Worker:
 def _counts(trial: FrozenTrial) -> bool:
     """Whether it is one of the study's trials: not a withdrawn one, nor one that waits to be asked for."""
     return trial.state.name not in ("FAIL", "WAITING")
+
+
+def _waits(trial: FrozenTrial) -> bool:
+    return trial.state.name == "WAITING"

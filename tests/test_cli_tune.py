@@ -250,8 +250,8 @@ def test_the_most_that_it_can_take_is_said_and_nothing_is_done():
     space = [word for name, value in fixed.items() for word in ("--space", f"{name}={value}")]
     space += ["--space", "controller.width=1..2"]
     found = run("ranks.csv", "--program", "ranked:made", "--trials", "5", "--estimate", "--json", *space)
-    # 48 examples for each of 5 settings, 32 fresh ones for 3 of them and the default, 1 + 2 calls each at most.
-    assert json.loads(found.stdout)["calls"] == (5 * 48 + 4 * 32) * 3
+    # 48 examples for each of 5 settings, 32 fresh ones for 4 of them and the default, 1 + 2 calls each at most.
+    assert json.loads(found.stdout)["calls"] == (5 * 48 + 5 * 32) * 3
     assert not Path("tuning").exists()
 
 

@@ -46,7 +46,7 @@ def proposed(tried: list[Setting], draws: int = 60, pick: Any = "best") -> list[
 def test_the_steps_of_a_number():
     assert steps(SIZE, 4) == [3, 5, 2, 8, 1, 9]
     assert steps(SIZE, 1) == [2, 9]
-    assert steps(Dimension(name="x", default=None, low=1, high=9, whole=True, optional=True), None) == [5]
+    assert steps(Dimension(name="x", default=None, low=1, high=9, whole=True, optional=True), None) == [2, 3, 5, 9]
     assert steps(Dimension(name="x", default=1.0, low=0.5, high=8.0, log=True), 2.0) == [1.0, 4.0, 0.5, 8.0]
     assert steps(KIND, "wide") == ["deep"]
 
