@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from .hooks import GivenUp
 from .patience import Left, Patience
@@ -82,7 +82,7 @@ class Beside(_Left, Generic[T]):
                 with suppress(Empty):
                     found = self._inbox.get(timeout=patience.wait(time.monotonic()))
                 if isinstance(found, tuple):
-                    value: T = _given(found)
+                    value: T = _given(cast("Any", found))
                     return value
                 if found is not None:
                     found()

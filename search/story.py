@@ -157,8 +157,10 @@ def _told(line: Json, records: list[Any]) -> Told:
     if reply is None:
         return Told(request, attempt, None, (0, 0, 0.0, 0.0), [])
     check_answer(request, reply.outcome)
-    if isinstance(reply.outcome, Rated) and not all(isinstance(word, str) for word in line["reply"][2] or []):
-        raise ValueError(f"verdicts {line['reply'][2]!r} are no words")
+    if isinstance(reply.outcome, Rated):
+        verdicts: list[Any] = line["reply"][2] or []
+        if not all(isinstance(word, str) for word in verdicts):
+            raise ValueError(f"verdicts {verdicts!r} are no words")
     usage = reply.usage
     spent = usage.calls, usage.tokens, usage.cost, usage.seconds
     return Told(request, attempt, line["reply"], spent, [_record(record) for record in records])

@@ -101,7 +101,7 @@ def _step(turns: Turns[S, A], stopping: Stop, deadline: float | None) -> None:
             if turns.error is not None:
                 raise turns.error
             turns.advance()
-            if turns.over or pump.search.done or turns.open is None:
+            if turns.over or pump.search.done or turns.open is None:  # pyright: ignore[reportUnnecessaryComparison]
                 turns.tell()  # too late to change anything, but paid for
                 turns.open = None
                 return

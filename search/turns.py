@@ -85,7 +85,7 @@ class Turns(Generic[S, A]):
                     slots.give_back(kept[0].request)
                 return None
             if slots.some and (found := pump.next(now, slots.free)) is not None:
-                if self.open is None:
+                if self.open is None:  # pyright: ignore[reportUnnecessaryComparison]
                     return None  # it was given up meanwhile
                 ask, call = found
                 slots.take(ask.request)
