@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from threading import get_ident
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 UNNAMED = "code of the task"  # a `__hash__`, say, of a state of the user's own
 
@@ -48,7 +48,10 @@ class Hooks:
                 del self._running[thread]
             if self.given_up:
                 raise GivenUp
-        return self._each(name, cast("Iterator[Any]", found)) if isinstance(found, Iterator) else found
+        if isinstance(found, Iterator):
+            given: Iterator[Any] = found
+            return self._each(name, given)
+        return found
 
     def _each(self, name: str, found: Iterator[Any]) -> Iterator[Any]:
         """What a generator gives, each from a call of its own: it runs where somebody reads it."""
