@@ -61,10 +61,10 @@ class Record:
             gained[setting.made_by.knob] += as_far and _gain(setting.results, before.results, tolerance)
         return cls(tried, gained)
 
-    def draw(self, knob: str, rng: Random) -> float:
-        """A chance that a change is a gain, drawn from what is known of it."""
+    def draw(self, knob: str, before: int, rng: Random) -> float:
+        """A chance that a change is a gain, drawn from what is known of it. before: gains taken for granted."""
         gained = self.gained.get(knob, 0)
-        return rng.betavariate(1 + gained, 1 + self.tried.get(knob, 0) - gained)
+        return rng.betavariate(1 + before + gained, 1 + self.tried.get(knob, 0) - gained)
 
 
 def _gain(after: Results, before: Results, tolerance: float) -> bool:
@@ -120,7 +120,7 @@ def _seldom_first(dimension: Dimension, tried: Sequence[Setting], rng: Random) -
 def _joined(space: Space, start: Setting, others: Sequence[tuple[str, Setting]]) -> Iterator[tuple[Change, Values]]:
     """What is this kind's own, with all that other kinds have too as the others have it."""
     for name, other in others:
-        if other.values[name] != start.values[name]:
+        if name in other.values and other.values[name] != start.values[name]:
             shared = {n: value for n, value in other.values.items() if n in start.values and n != name}
             yield Change(name, other.number), space.active({**start.values, **shared})
 
@@ -134,12 +134,16 @@ def _best_of(kind: Mapping[int, Results], highest: Rule) -> list[int]:
 
 
 def _moves(space: Space, start: Setting, record: Record, rng: Random) -> Iterator[tuple[Change, Values]]:
-    """All of them: the knob by Thompson's sampling, one of its values at random."""
+    """All of them: the knob by Thompson's sampling, one of its values at random.
+
+    What other knobs hang on changes most, and comes early.
+    """
     values = start.values
     own = [dimension for dimension in space if dimension.name in values and not dimension.fixed]
     left = {dimension.name: _values(dimension, values[dimension.name], rng) for dimension in own}
+    branches = {dimension.name for dimension in space.branches()}
     while left := {name: found for name, found in left.items() if found}:
-        name = max(left, key=lambda name: record.draw(name, rng))
+        name = max(left, key=lambda name: record.draw(name, int(name in branches), rng))
         yield Change(name, start.number), space.active({**values, name: left[name].pop()})
 
 

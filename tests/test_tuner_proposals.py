@@ -91,6 +91,25 @@ def test_the_best_of_another_kind_is_tried_with_what_is_good_for_all():
     assert set(found) == {Change("kind", 1)}
 
 
+def test_a_kind_that_hangs_on_another_choice_is_no_kind_of_those_without_it():
+    """Only with a scale there is a size of it; the best setting has none."""
+    scale = Dimension(name="scale", default="a", choices=("a", "b"), when=(("rated", (True,)),))
+    for_b = Dimension(name="size", default=1, low=1, high=4, whole=True, when=(("scale", ("b",)),))
+    space = Space((Dimension(name="rated", default=True, choices=(True, False)), scale, for_b), {}, frozenset())
+    tried = [
+        Setting(0, {"rated": False}, results(0.9, 1)),
+        Setting(1, {"rated": True, "scale": "b", "size": 2}, results(0.5, 1)),
+    ]
+    found = [neighbour(space, tried, Rule("best", 0.02), ORDER, Random(seed)) for seed in range(40)]
+    assert {one[0].of for one in found if one is not None} == {0, 1}
+
+
+def test_what_other_knobs_hang_on_is_changed_early():
+    """The kind at twice the odds of a knob of which nothing is known: 2/3 against 1/3, of two others."""
+    knobs = [change.knob for change, _ in proposed([setting(0, 0.5, 10, kind="wide", size=2, width=1)], 300)]
+    assert knobs.count("kind") > 1.3 * knobs.count("size")
+
+
 def test_one_that_was_left_early_is_the_start_of_its_kind_only():
     tried = [
         setting(0, 0.9, 10, kind="wide", size=9, width=1),
