@@ -36,6 +36,8 @@ def results_in(things: Any) -> Iterator[tuple[dict[str, Any] | None, Result]]:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether the file begins as a journal does, of whatever version."""
+    """Whether the file begins as a journal does, of whatever version. Neither a device nor a pipe does."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return False  # opening a pipe would wait for who writes
     with path.open("rb") as file:
         return file.read(len(BEGINNING)) == BEGINNING

@@ -15,7 +15,7 @@ from .rating import Rating
 from .result import Describes, SearchResult
 from .rollout_log import RolloutLog
 from .tree import Node, NodeStatus, Tree
-from .whole_file import write_whole
+from .whole_file import read_whole, write_whole
 
 FORMAT = "thoughtree.result/1"
 # What a node's row holds beside its id, parent, status, action, state: only what differs from a new node's.
@@ -132,7 +132,7 @@ def plain(value: Any) -> Any:
 
 def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite)
+        data = json.loads(read_whole(path).decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a saved search result (not JSON: {error})") from error
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:

@@ -20,6 +20,7 @@ from .protocol import Rate, Rated, Request
 from .result import SearchResult
 from .roles import ProtocolError, check_answer
 from .tree import NodeStatus
+from .whole_file import read_whole
 
 Json = dict[str, Any]
 TORN = "its last line is torn: what a crash, or a run that still writes, leaves"
@@ -75,7 +76,7 @@ class Story:
     def read(cls, path: str | Path) -> Story:
         """Raises JournalError for what is no journal of this version, OSError for what cannot be read."""
         path = Path(path)
-        content = path.read_bytes()
+        content = read_whole(path)
         whole = content.rfind(b"\n") + 1
         lines = content[:whole].split(b"\n")[:-1]
         story = cls(path, _header(path, lines[0] if lines else content))

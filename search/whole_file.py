@@ -1,8 +1,10 @@
-"""A file that is written whole or not at all."""
+"""A file that is written whole or not at all, and one that is read whole, which has to end."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,3 +24,11 @@ def write_whole(path: Path, content: bytes) -> None:
         if isinstance(error, OSError):
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def read_whole(path: Path) -> bytes:
+    """What is in the file. OSError for one that cannot be read, and for a device or a pipe, which may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder, reading says what it is
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.read_bytes()

@@ -26,6 +26,7 @@ from thoughtree import Beam, Game24, TreeOfThoughts, view
 from thoughtree.cli import app
 from thoughtree.search import JournalError, SearchResult
 from thoughtree.search.chain import sealed
+from thoughtree.search.story import Story
 from thoughtree.viewer import Run, calls, document, page
 from thoughtree.viewer.page import MARK
 from thoughtree.viewer.texts import Texts
@@ -282,6 +283,26 @@ def test_what_is_neither_is_refused_in_words(content: bytes, said: str, tmp_path
     found = CliRunner().invoke(app, ["view", str(tmp_path / "x")])
     assert (found.exit_code, found.stdout) == (2, "")
     assert found.stderr.count("\n") == 1
+
+
+def endless(kind: str, folder: Path) -> Path:
+    if kind == "device":
+        return Path("/dev/zero")
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_may_never_end_is_not_read(kind: str, run: tuple[Path, Any], tmp_path: Path) -> None:
+    path = endless(kind, tmp_path)
+    for read in (Run.of, lambda it: Run.of(run[1], it), Story.read, SearchResult.load):
+        with pytest.raises(OSError, match="not a regular file"):
+            read(path)
+    for command in (["view"], ["view", str(run[0])], ["export", "--to", "json"], ["export", "--to", "dot"]):
+        found = CliRunner().invoke(app, [*command, str(path)])
+        assert (found.exit_code, found.stdout, found.stderr) == (2, "", f"thoughtree: {path}: not a regular file\n")
+    with pytest.raises(FileExistsError, match="is no page that view wrote"):
+        view(run[0], to=path)
 
 
 def test_a_source_of_another_type_is_refused() -> None:

@@ -11,6 +11,7 @@ from ..search import Node, SearchResult
 from ..search.journal import BEGINNING
 from ..search.labels import state_of
 from ..search.story import Story
+from ..search.whole_file import read_whole
 
 Result = SearchResult[Any, Any]
 Json = dict[str, Any]
@@ -85,7 +86,7 @@ def _rendered(result: Result, node: Node[Any, Any]) -> str:
 
 
 def _of_file(path: Path, name: str | None) -> Run:
-    content = path.read_bytes()
+    content = read_whole(path)
     name = name or path.name
     if content.startswith(BEGINNING):
         story = Story.read(path)

@@ -53,5 +53,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
+    if not path.is_file() and not path.is_dir():
+        return False  # a pipe: opening it would wait for who writes
     with path.open("rb") as file:
         return file.read(len(MARK)) == MARK.encode()
