@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import dspy
 from dspy.teleprompt import Teleprompter
 
+from ..modules.parts import copy_of
 from .demo_selection import Counts, Selection, selected
 from .gathering import Gathered, Gatherer
 from .metrics import solved
@@ -123,7 +123,7 @@ class BootstrapSearch(Teleprompter):
                 selections = {name: self._selected(searches) for name, searches in found.items()}
                 if all(map(self._enough, selections.values())):
                     break
-        made = deepcopy(student)
+        made = copy_of(student)
         for name, predictor in made.named_predictors():
             if selections[name].demos:
                 predictor.demos = [demo.example() for demo in selections[name].demos]

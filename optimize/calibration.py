@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from ..modules.parts import parts_of
+from ..modules.parts import copy_of, parts_of
 from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from ..modules.scale import Scale
@@ -85,7 +84,7 @@ class Calibration:
         """
         if self.worth is None:
             raise ValueError(f"this calibration has nothing to apply: {self.why_none}")
-        made = deepcopy(program)
+        made = copy_of(program)
         inner = search_in(made)
         if inner.plan.rate != self.rate or inner.plan.scale != self.scale:
             raise ValueError(

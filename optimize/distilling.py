@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import dspy
 
 from ..modules.header import digest, settled
+from ..modules.parts import copy_of
 from ..modules.program import Program
 from .chat import exchange
 from .comparing_baselines import metric_for_all, question_of
@@ -132,7 +132,7 @@ def distill(
     """
     _check(program, metric, max_demos, max_tokens)
     train, fresh = _split(examples, valset)
-    made = dspy.ChainOfThought(question_of(program)) if student is None else deepcopy(student)
+    made = dspy.ChainOfThought(question_of(program)) if student is None else copy_of(student)
     predictor = _predictor(made)
     _check_fields(predictor, program)
     judge = metric_for_all(solved if metric is None else metric, program)
@@ -142,7 +142,7 @@ def distill(
     if not wins:
         first = f"; the first of {len(ran.errors)} errors: {ran.errors[0].error}" if ran.errors else ""
         raise ValueError(f"none of {len(train)} searches was accepted, so there is nothing to distill{first}")
-    untaught, predictor.demos = deepcopy(made), []
+    untaught, predictor.demos = copy_of(made), []
     chosen = selected([[demo] for demo in wins], most=max_demos, per_search=1, tokens=max_tokens).demos
     rows = tuple(_row(demo, predictor) for demo in wins)
     predictor.demos = [demo.example() for demo in chosen]

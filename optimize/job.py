@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..modules.parts import copy_of
 from ..modules.recording import Recording
 from . import identity, studies, trials, tuning
 from .confirm import Rule, Verdict
@@ -147,7 +147,7 @@ class Job:
                 found[number].results = results
         winner = tuning.winner_of(verdict)
         values = found[winner].values if winner in found else self.space.defaults()
-        made = self.space.settle(self.student, values) if winner in found else deepcopy(self.student)
+        made = self.space.settle(self.student, values) if winner in found else copy_of(self.student)
         recording = trier.recording
         hits, paid = 0, trier.paid_calls
         if recording is not None:

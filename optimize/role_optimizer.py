@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -13,6 +12,7 @@ import dspy
 from dspy.teleprompt import Teleprompter
 
 from ..modules.calls.adapter import search_adapter
+from ..modules.parts import copy_of
 from ..modules.program import Program
 from ..modules.roles import OURS, lms_of
 from .evaluate import Evaluate
@@ -107,7 +107,7 @@ class RoleOptimizer(Teleprompter):
         else:
             gathered = []
             sets = {"": self._given(student, results, train)}
-        made = deepcopy(student)
+        made = copy_of(student)
         tuned = dict(self._tune(dict(programs_in(made)), sets))
         return self._checked(student, made, fresh, gathered, tuned)
 
@@ -176,7 +176,7 @@ class RoleOptimizer(Teleprompter):
 
     def _tuned(self, program: Program, name: str, role: Any, examples: list[RoleExample]) -> Any:
         """The optimizer's own result. The role takes its prompt and demonstrations."""
-        student = deepcopy(role)
+        student = copy_of(role)
         student._compiled = False
         optimizer = judging_roles(self.optimizer)
         accepted = inspect.signature(optimizer.compile).parameters
@@ -214,11 +214,11 @@ class RoleOptimizer(Teleprompter):
         before = evaluate(student)
         after = evaluate(made) if changed else before
         report = RoleTuning.of(gathered, tuned, before, after)
-        chosen: Any = made if report.kept else deepcopy(student)
+        chosen: Any = made if report.kept else copy_of(student)
         chosen.detailed_results = report
-        programs = [{"score": before.score, "program": deepcopy(student)}]
+        programs = [{"score": before.score, "program": copy_of(student)}]
         if changed:
-            programs.insert(0 if report.kept else 1, {"score": after.score, "program": deepcopy(made)})
+            programs.insert(0 if report.kept else 1, {"score": after.score, "program": copy_of(made)})
         chosen.candidate_programs = programs
         logger.info("%s", report.summary())
         return chosen

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from ..modules.parts import parts_of
+from ..modules.parts import copy_of, parts_of
 from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from .dimensions import Dimension, label
@@ -113,7 +112,7 @@ class Space:
         chosen = own.pop(PROMPTS, None)
         if chosen is None or self.prompts is None:
             return settled(program, own)
-        told: dspy.Module = deepcopy(program)
+        told: dspy.Module = copy_of(program)
         self.prompts.put(told, chosen)
         return settled(told, own)
 
@@ -149,7 +148,7 @@ def settled(program: dspy.Module, values: Mapping[str, Any]) -> dspy.Module:
 
     Raises ValueError where they do not go together in it.
     """
-    copied: dspy.Module = deepcopy(program)
+    copied: dspy.Module = copy_of(program)
     for path, inner in programs_in(copied):
         rebuild(inner, replanned(inner.plan, _own(values, path)))
     return copied

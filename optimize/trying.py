@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -15,7 +14,7 @@ from typing import Any, Literal, get_args
 import dspy
 
 from ..modules.calls.limit import Refusal, active, limit
-from ..modules.parts import parts_of
+from ..modules.parts import copy_of, parts_of
 from ..modules.program import Program
 from ..modules.recording import Recording, RecordLM
 from ..modules.recording.ledger import Ledger as Served
@@ -220,7 +219,7 @@ def recorded(lm: Any, recording: Recording) -> Any:
 
 def with_shared_calls(program: dspy.Module, recording: Recording | None) -> dspy.Module:
     """A copy whose own LMs, of predictors and of roles, go through the recording."""
-    copied: dspy.Module = deepcopy(program)
+    copied: dspy.Module = copy_of(program)
     if recording is None:
         return copied
     for _, predictor in copied.named_predictors():
