@@ -622,6 +622,32 @@ def test_the_colours_can_be_chosen(page: Page) -> None:
     assert page.text("#theme") == "Auto"
 
 
+# ---- room
+
+
+WIDER_THAN_ITS_PLACE = (
+    "return [document.getElementById('outline'), document.scrollingElement]"
+    ".filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.id || 'the page')"
+)
+
+
+@pytest.mark.parametrize("width", [1440, 420])
+def test_values_stay_in_sight_beside_long_steps_and_nothing_leaves_the_page(
+    chromium: Any, runs: dict[str, Any], tmp_path: Path, width: int
+) -> None:
+    from viewed import wide
+
+    before = chromium.get_window_size()
+    chromium.set_window_size(width, 900)
+    try:
+        for name, source in (("long", wide(1_000)), ("beam", runs["beam"][0])):
+            page = Page(chromium, view(source, to=tmp_path / f"{name}.html"))
+            assert page.count("#outline .meter") > 5
+            assert page.js(WIDER_THAN_ITS_PLACE) == []
+    finally:
+        chromium.set_window_size(before["width"], before["height"])
+
+
 # ---- many nodes
 
 
