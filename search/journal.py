@@ -58,6 +58,7 @@ class Journal:
         self._closed = self._sealed = False
         self._broken: JournalError | None = None
         self._check = 0  # of the last line
+        self._held = b""  # lines for readers, written with the next one: each call to the system costs time
         self._unlock: Callable[[], None] | None = None
         self._process = os.getpid()
         try:
@@ -104,15 +105,19 @@ class Journal:
                 self.ended = False
 
     def note(self, kind: str, value: Any) -> None:
-        """Append a line for readers: "tree" or "end". After close() nothing is written.
+        """Append a line for readers: "tree", which is written with the line that comes next, or "end".
 
-        Raises JournalError for a file that cannot be written.
+        After close() nothing is written. Raises JournalError for a file that cannot be written.
         """
         text = json.dumps({kind: value}, allow_nan=False, default=str)
         with self.lock:
-            if not (self._closed or (self._sealed and kind != "end")):
+            if self._closed or (self._sealed and kind != "end"):
+                return
+            self.ended = kind == "end"
+            if self.ended:
                 self._append(text)
-                self.ended = kind == "end"
+            else:
+                self._hold(text)
 
     def force(self) -> None:
         """If fsync was asked for, return once all that was appended is on the disk itself. From any thread."""
@@ -157,7 +162,12 @@ class Journal:
 
     def close(self) -> None:
         with self.lock:
-            if not self._closed:
+            if self._closed:
+                return
+            try:
+                if self._held and self._broken is None and self._process == os.getpid():
+                    self._write()
+            finally:
                 self._closed = True
                 # Not left to the descriptor's end: a line that is being forced has another, which would keep the lock.
                 if self._unlock is not None and self._process == os.getpid():  # a fork's is its parent's
@@ -167,15 +177,21 @@ class Journal:
     def _append(self, text: str) -> None:
         if self._broken is not None:
             raise self._broken  # behind a torn line, nothing more: the file stays readable
-        line, check = sealed(text.encode(), self._check)
-        left = line + b"\n"
+        self._hold(text)
+        self._write()
+
+    def _hold(self, text: str) -> None:
+        line, self._check = sealed(text.encode(), self._check)
+        self._held += line + b"\n"
+
+    def _write(self) -> None:
+        left, self._held = self._held, b""
         try:
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
             self._broken = JournalError(f"journal {self.path}: cannot be written: {error}")
             raise self._broken from error
-        self._check = check
         if self._is_gone():  # the file that was written to has no name any more, or another
             self._broken = JournalError(
                 f"journal {self.path}: deleted, moved or replaced while this run was writing to it; what was paid for "

@@ -156,6 +156,22 @@ def test_the_rows_keep_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(rows(path)) == 2
 
 
+def test_a_row_is_written_with_the_line_that_follows_or_as_the_journal_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    journal = Journal(path, {"seed": 0})
+    journal.note("tree", [1, 0, 0, [[None]]])
+    assert noted(path, "tree") == []
+    journal.write(Ask(0, Propose(0, 1)), Reply(Proposed(("a",))))
+    assert (len(noted(path, "tree")), len(replies(path))) == (1, 1)
+    journal.note("tree", [2, 0, 0, [[0, "a"]]])
+    journal.close()
+    assert len(noted(path, "tree")) == 2
+    again = Journal(path, {"seed": 0})
+    assert again.grown == (2, 0, 0)
+    assert len(list(again.recorded())) == 1
+    again.close()
+
+
 def test_a_bare_core_that_is_told_no_words_writes_no_rows(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j", {"seed": 0})
     assert (journal.grown, journal.ended) == ((0, 0, 0), False)
