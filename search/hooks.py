@@ -49,7 +49,7 @@ class Hooks:
             if self.given_up:
                 raise GivenUp
         if isinstance(found, Iterator):
-            given: Iterator[Any] = found
+            given: Iterator[Any] = found  # pyright: ignore[reportUnknownVariableType]
             return self._each(name, given)
         return found
 
