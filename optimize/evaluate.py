@@ -37,10 +37,11 @@ class Evaluate(dspy.Evaluate):
     max_errors: failures that stop the run (None: DSPy's setting, 10); a wrong key or an empty account stops at once.
     failure_score: what a failed example counts as; None leaves it out of the score. provide_traceback: log
     tracebacks, and keep them in the outcomes. save_as_csv, save_as_json: files to write, also when the run is stopped.
-    resume: a folder in which each finished example is kept, and of half-done ones the search's journal or the replies
-    of the configured LM (not of LMs bound by `set_lm`), so that the same evaluation goes on after a kill without paying
-    again. Predictions that were read from it carry no search. A SharedRun: several processes share the examples out
-    among them. history: let DSPy keep the history of all calls, too.
+    resume: a folder in which each finished example is kept, and of half-done ones the search's journal or the LMs'
+    replies, so that the same evaluation goes on after a kill without paying again. A pipeline that holds LMs (by
+    `set_lm`, or as attributes of its modules) is run as a copy then, whose LMs keep theirs. Predictions that were read
+    from it carry no search. A SharedRun: several processes share the examples out among them. history: let DSPy keep
+    the history of all calls, too.
 
     Works for any program: searches, modules with searches inside, other modules, functions. Calls of a module whose
     predictors were given LMs of their own (`set_lm`) are counted with their tokens, and without their dollars.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
@@ -15,6 +14,7 @@ from ..modules.calls.gate import gate, passing
 from ..modules.calls.meter import Meter, total_tokens
 from ..modules.calls.witness import with_witness
 from ..modules.program import Program
+from .replies import SETTING, Replies, recorded
 
 
 class Tally(Meter):
@@ -50,32 +50,39 @@ class _Tokens(UsageTracker):
 class Metering:
     """Contexts for calls to be counted in. lm: the one to call, behind the gate, or None where none is configured.
 
-    history: let DSPy keep its history too, which grows with every call.
+    history: let DSPy keep its history too, which grows with every call. keeps: replies can be kept on disk.
     """
 
     lm: Any
     history: bool = False
+    keeps: bool = False
 
     @classmethod
-    def here(cls, history: bool = False, replies: Path | None = None) -> Metering:
-        """With the LM that is configured here. replies: a file to keep its replies in, and to take them from."""
+    def here(cls, history: bool = False, keeps: bool = False) -> Metering:
+        """With the LM that is configured here."""
+        made = cls(None, history, keeps)
         lm = dspy.settings.lm
-        if not isinstance(lm, dspy.BaseLM):
-            return cls(None, history)
-        if replies is not None:
-            from .replies import recorded
+        return replace(made, lm=made.metered(lm)) if isinstance(lm, dspy.BaseLM) else made
 
-            lm = recorded(lm, replies)
-        return cls(gate(lm, history=history, retries=True), history)
+    def metered(self, lm: Any) -> Any:
+        """`lm` behind the gate, with its replies kept where they are to be."""
+        if self.keeps:
+            lm = recorded(lm)
+        return gate(lm, history=self.history, retries=True)
 
-    def around(self, program: Any, tally: Tally) -> AbstractContextManager[Any]:
-        """A context in which the LM calls of `program` count on `tally`, and leave no history and no trace."""
+    def around(self, program: Any, tally: Tally, replies: Replies | None = None) -> AbstractContextManager[Any]:
+        """A context in which the LM calls of `program` count on `tally`, and leave no history and no trace.
+
+        replies: of the example that it runs, where they are kept.
+        """
         if isinstance(program, Program):  # it gates its own LMs, and reports to the meter that it finds
             found: AbstractContextManager[Any] = dspy.context(search_meter=tally, trace=None)
             return found
         settings: dict[str, Any] = {"search_meter": tally, "trace": [], "callbacks": with_witness()}
         if self.lm is not None:
             settings["lm"] = self.lm
+        if replies is not None:
+            settings[SETTING] = replies
         if not self.history:
             settings["disable_history"] = True
         if not dspy.settings.track_usage and dspy.settings.usage_tracker is None:

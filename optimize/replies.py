@@ -6,51 +6,33 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
-from ..modules.recording import RecordLM
+import dspy
+from dspy.clients.execution import execute
+
+from ..modules.calls.served import aexecuted
+from ..modules.recording import Recording, RecordLM
 from ..modules.recording.asked import asked_of
 from ..modules.recording.kept import Kept
 
-
-def recorded(lm: Any, path: Path) -> Any:
-    """`lm`, with its replies kept in `path`; as it is where it keeps a recording of its own, or cannot be recorded."""
-    if isinstance(lm, Kept):
-        return lm
-    try:
-        return SampleLM(lm, path)
-    except TypeError:  # a class that answers by a `__call__` of its own
-        return lm
+SETTING = "search_replies"  # of dspy.context: the Replies of the example that is run
 
 
-class SampleLM(RecordLM):
-    """A RecordLM that keeps samples apart as the LM itself does.
+class Replies:
+    """Of one example, by all LMs that it calls. path: their file."""
 
-    A recording has one reply for a request. An LM without a cache gives another each time that it is asked, so here the
-    second equal request, and the third, have a rollout id of their own. Which is which does not matter: they are equal.
-    """
-
-    def __init__(self, lm: Any, path: Path) -> None:
-        super().__init__(lm, path)
-        self._apart = not lm.cache
+    def __init__(self, path: Path) -> None:
+        self.recording = Recording.at(path)
         self._times: Counter[str] = Counter()
         self._turn = threading.Lock()
 
-    def answer(self, call: Any) -> Any:
-        with self._numbered(call):
-            return super().answer(call)
-
-    async def aanswer(self, call: Any) -> Any:
-        with self._numbered(call):
-            return await super().aanswer(call)
-
     @contextmanager
-    def _numbered(self, call: Any) -> Iterator[None]:
-        if not self._apart:
-            yield
-            return
-        key = asked_of(self, call).key
+    def numbered(self, lm: Any, call: Any) -> Iterator[None]:
+        """The second equal request, and the third, have a rollout id of their own within."""
+        key = asked_of(lm, call).key
         with self._turn:
             time = self._times[key]
             self._times[key] += 1
@@ -63,3 +45,53 @@ class SampleLM(RecordLM):
             with self._turn:
                 self._times[key] -= 1  # it has no reply: whoever asks again is asking for this one
             raise
+
+
+def recorded(lm: Any) -> Any:
+    """`lm`, which keeps its replies with the example that is run; as it is where it keeps a recording of its own, or
+    cannot be recorded.
+    """
+    if isinstance(lm, Kept):
+        return lm
+    try:
+        return SampleLM(lm)
+    except TypeError:  # a class that answers by a `__call__` of its own
+        return lm
+
+
+class SampleLM(RecordLM):
+    """A RecordLM whose recording is that of the example around the call, and which keeps samples apart as `lm` does.
+
+    A recording has one reply for a request. An LM without a cache gives another each time that it is asked, so here
+    equal requests are numbered. Which is which does not matter: they are equal. Where no example is known, as in a
+    thread that has not its context, nothing is kept.
+    """
+
+    def __init__(self, lm: Any) -> None:
+        super().__init__(lm)
+        self._apart = not lm.cache
+
+    def answer(self, call: Any) -> Any:
+        replies = dspy.settings.get(SETTING)
+        if replies is None:
+            call.cache = not self._apart
+            return execute(self, call)
+        if not self._apart:
+            return RecordLM.answer(self._with(replies), call)
+        with replies.numbered(self, call):
+            return RecordLM.answer(self._with(replies), call)
+
+    async def aanswer(self, call: Any) -> Any:
+        replies = dspy.settings.get(SETTING)
+        if replies is None:
+            call.cache = not self._apart
+            return await aexecuted(self, call)
+        if not self._apart:
+            return await RecordLM.aanswer(self._with(replies), call)
+        with replies.numbered(self, call):
+            return await RecordLM.aanswer(self._with(replies), call)
+
+    def _with(self, replies: Replies) -> Any:
+        made: Any = copy(self)
+        made.recording = replies.recording
+        return made

@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 
 from ..modules.calls.limit import limit
+from ..modules.program import Program
 from ..search.visible import visible
 from . import identity
 from .evaluation import EvaluationResult, EvaluationStopped
@@ -66,7 +67,8 @@ class Run:
             keys = keys_of(self.devset)
             self.log = Log(resume, identity.describe(program, scorer, self.devset, keys))
         journals = None if self.log is None else self.log.journals
-        self.runner = Runner(program, scorer, Metering.here(history), journals, details)
+        keeps = journals is not None and not isinstance(program, Program)  # a search has its journal
+        self.runner = Runner(program, scorer, Metering.here(history, keeps), journals, details)
         self.progress = Progress(len(self.devset), progress)
         self.jobs: dict[str, Job] = {key: (index, self.devset[index], key) for index, key in enumerate(keys)}  # left
         self._idle = False

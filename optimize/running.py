@@ -25,6 +25,8 @@ from ..search import SearchResult
 from ..search.budget import Ended
 from .metering import Metering, Tally
 from .outcome import Outcome
+from .own_lms import own_lms, with_own_lms
+from .replies import Replies
 from .scoring import Scorer
 
 CEILINGS = frozenset({Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.STOPPED})  # a limit's, or its own
@@ -52,23 +54,25 @@ class Runner:
     secrets: set[str] = field(init=False, repr=False)  # never to appear in what is told
 
     def __post_init__(self) -> None:
+        if self.metering.keeps and isinstance(self.program, dspy.Module) and any(own_lms(self.program)):
+            object.__setattr__(self, "program", with_own_lms(self.program, self.metering.metered))
         object.__setattr__(self, "nested", _searches_inside(self.program))
         object.__setattr__(self, "secrets", _keys(self.program) | _keys(self.scorer.metric))
 
     def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
         outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
-        metering = self.metering
+        replies = None
         try:
-            metering = self._metering(key)
-            with metering.around(self.program, tally):
+            replies = self._replies(key)
+            with self.metering.around(self.program, tally, replies):
                 prediction = self.program(**self._inputs(example, key))
             outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
         except (Exception, CancelledError) as error:  # nobody cancels a thread: something that it waited for was
             return self._lost(outcome, "program", error, tally, time.monotonic() - began)
         judging = Tally()
         try:
-            with metering.around(self.scorer.metric, judging):
+            with self.metering.around(self.scorer.metric, judging, replies):
                 said = self.scorer.call(example, prediction)
             return self._judged(outcome, said, judging)
         except (Exception, CancelledError) as error:
@@ -77,10 +81,10 @@ class Runner:
     async def arun(self, index: int, example: dspy.Example, key: str) -> Outcome:
         """With `acall` and, where the metric is async, awaiting it."""
         outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
-        metering = self.metering
+        replies = None
         try:
-            metering = self._metering(key)
-            with metering.around(self.program, tally):
+            replies = self._replies(key)
+            with self.metering.around(self.program, tally, replies):
                 prediction = await self._acalled(self._inputs(example, key))
             outcome = self._ran(outcome, prediction, tally, time.monotonic() - began)
         except (Exception, CancelledError) as error:
@@ -89,7 +93,7 @@ class Runner:
             return self._lost(outcome, "program", error, tally, time.monotonic() - began)
         judging = Tally()
         try:
-            with metering.around(self.scorer.metric, judging):
+            with self.metering.around(self.scorer.metric, judging, replies):
                 said = self.scorer.call(example, prediction)
                 said = await said if inspect.isawaitable(said) else said
             return self._judged(outcome, said, judging)
@@ -98,11 +102,9 @@ class Runner:
                 raise
             return self._lost(outcome, "metric", error, judging)
 
-    def _metering(self, key: str) -> Metering:
+    def _replies(self, key: str) -> Replies | None:
         """Of one example: its replies are its own, as equal examples are each asked."""
-        if self.journals is None or isinstance(self.program, Program):
-            return self.metering
-        return Metering.here(self.metering.history, self.journals / f"{key}.jsonl")
+        return Replies(self.journals / f"{key}.jsonl") if self.metering.keeps and self.journals is not None else None
 
     async def _acalled(self, inputs: dict[str, Any]) -> Any:
         """By `acall`; a program that has no asynchronous form in a thread of its own."""

@@ -14,15 +14,14 @@ from typing import Any, Literal, get_args
 import dspy
 
 from ..modules.calls.limit import Refusal, active, limit
-from ..modules.parts import copy_of, parts_of
-from ..modules.program import Program
+from ..modules.parts import copy_of
 from ..modules.recording import Recording, RecordLM
 from ..modules.recording.ledger import Ledger as Served
-from ..modules.roles import ROLES
 from ..search.protocol import Usage
 from .ledger import KINDS, Amounts, Ledger
 from .metering import Metering
 from .outcome import Outcome
+from .own_lms import with_own_lms
 from .race import Result
 from .running import Runner
 from .scoring import Scorer
@@ -218,14 +217,8 @@ def recorded(lm: Any, recording: Recording) -> Any:
 
 
 def with_shared_calls(program: dspy.Module, recording: Recording | None) -> dspy.Module:
-    """A copy whose own LMs, of predictors and of roles, go through the recording."""
-    copied: dspy.Module = copy_of(program)
+    """A copy whose own LMs go through the recording."""
     if recording is None:
+        copied: dspy.Module = copy_of(program)
         return copied
-    for _, predictor in copied.named_predictors():
-        predictor.lm = recorded(predictor.lm, recording)
-    for _, inner in parts_of(copied, Program):
-        for name in (*(f"{role}_lm" for role in ROLES), "cheap_rate"):
-            if isinstance(found := getattr(inner, name, None), dspy.BaseLM):
-                setattr(inner, name, recorded(found, recording))
-    return copied
+    return with_own_lms(program, partial(recorded, recording=recording))

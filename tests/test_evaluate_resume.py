@@ -409,6 +409,44 @@ def test_a_pipeline_with_a_search_inside_goes_on_where_a_limit_cut_it(tmp_path, 
     assert [o.spent.calls for o in result.outcomes] == [13] * 3
 
 
+class Own(Pipeline):
+    """A pipeline whose parts have each an LM of their own, in each of the ways that there are."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.solve.set_lm(lm(model))
+        self.tell.set_lm(lm(model, "stub/told"))
+        self.lm = lm(model, "stub/other")
+
+    def forward(self, numbers):
+        found = super().forward(numbers)
+        with dspy.context(lm=self.lm):
+            return dspy.Predict("expression -> answer")(expression=found.answer)
+
+
+@pytest.mark.parametrize("driver", ["sync", "async"])
+@pytest.mark.parametrize("cut", [5, 12, 13, 20, 30])
+def test_a_pipeline_with_lms_of_its_own_goes_on_too(tmp_path, cut, driver):
+    """14 calls an example: 12 by the search, one by each of the two LMs after it."""
+
+    def fn(kind, inputs, n):
+        if n == limits[0]:
+            raise KeyboardInterrupt
+        return {"answer": "yes"} if kind == ("answer",) else script(kind, inputs, n)
+
+    limits, model = [cut], engine(fn, tokens=(3, 4))
+    evaluate = Evaluate(devset=puzzles(3), metric=lambda e, p: p.answer == "yes", num_threads=1, resume=tmp_path)
+    program = Own(model)
+    lms = [predictor.lm for predictor in program.predictors()]
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(program)
+    limits[0] = 0
+    result = evaluate(program) if driver == "sync" else asyncio.run(evaluate.acall(program))
+    assert (result.score, model.count()) == (100.0, 3 * 14 + 1)  # the one that was cut is asked again
+    assert [(o.spent.calls, o.spent.tokens) for o in result.outcomes] == [(14, 14 * 7)] * 3
+    assert [predictor.lm for predictor in program.predictors()] == lms
+
+
 class Samples(dspy.Module):
     """Asks the same thing three times."""
 
