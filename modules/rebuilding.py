@@ -20,7 +20,8 @@ HANGS_ON = {"propose": ("propose",), "rate": ("rate", "scale"), "answer": ("answ
 def rebuild(program: Program, plan: Plan) -> None:
     """Make `program` search by `plan`.
 
-    A role whose prompt stays the same keeps its instructions, demos and LM; one that is asked otherwise starts anew.
+    A role whose prompt stays the same keeps its instructions, demos and LM; one that is asked otherwise starts anew,
+    with the LM of the one in whose place it is; in no one's place, with the LM that all predictors have.
     Only a TreeOfThoughts can change its `propose`, `rate`, `scale`, `answer` and `first`.
     Raises ValueError for a plan that the program cannot follow, which is then of no more use.
     """
@@ -43,12 +44,15 @@ def rebuild(program: Program, plan: Plan) -> None:
 
 def _rebuild(program: Program, now: Plan, plan: Plan) -> None:
     wanted = roles.made(program, plan, _own(program.propose), _own(program.rate))
+    lms = [predictor.lm for predictor in program.predictors()]
+    common = lms[0] if lms and all(lm is lms[0] for lm in lms) else None
     for name in HANGS_ON:
         old, new = getattr(program, name), wanted.get(name)
         if new is None:
             if old is not None:
                 delattr(program, name)
         elif old is None or not _asked_alike(name, old, new, now, plan):
+            new.set_lm(common if old is None else old.predict.lm)
             setattr(program, name, new)
         elif isinstance(old, Rate):
             old.scale = plan.scale  # other values for the same words

@@ -221,6 +221,30 @@ def test_what_was_learnt_stays_where_the_prompt_does():
     assert len(settled(program, {"scale.maybe": 2.0}).rate.predict.demos) == 1
 
 
+@pytest.mark.parametrize(
+    "changes", [{"propose": "samples"}, {"propose": "choose"}, {"rate": "vote"}, {"rate": "pairs", "propose": "choose"}]
+)
+def test_a_role_that_is_asked_otherwise_keeps_its_lm(changes):
+    one, other = lm(Engine(lambda *_: {})), lm(Engine(lambda *_: {}))
+    program = game()
+    program.propose.set_lm(one)
+    program.rate.set_lm(other)
+    made = settled(program, changes)
+    assert (made.plan.propose, made.plan.rate) == (changes.get("propose", "lm"), changes.get("rate", "value"))
+    assert (made.propose.predict.lm, made.rate.predict.lm) == (one, other)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_role_that_was_not_there_has_the_lm_of_all_where_they_are_one(alike):
+    one = lm(Engine(lambda *_: {}))
+    program = TreeOfThoughts("question -> answer", propose="samples", rate="vote", answer="path")
+    program.set_lm(one)
+    if not alike:
+        program.rate.set_lm(lm(Engine(lambda *_: {})))
+    rebuild(program, program.plan.replace(answer="lm"))
+    assert program.answer.predict.lm is (one if alike else None)
+
+
 def test_a_program_is_saved_and_loaded_as_it_was_settled(tmp_path):
     import thoughtree
 
