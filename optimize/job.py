@@ -166,6 +166,7 @@ class Job:
             errors=tuning.errors_of([setting.results for setting in found.values()]),
             seconds=time.monotonic() - self.began,
             running=trier.seconds,
+            study_paid=int(trier.ledger.held()["calls"]),
             study=study,
         )
         if self.tuner.log_dir is not None:
