@@ -129,17 +129,8 @@ class Race:
         if self._clearly_better(lead_at_least(other, mine, ids, self.unit, SURE)):
             return True
         cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
-        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, self._doubt(ids)) >= -self.tolerance
-
-    def _doubt(self, ids: Sequence[int]) -> float:
-        """Standard errors within which a dearer setting may still be worth what it costs.
-
-        What is chosen is the cheapest that is within one of the best: where that is the rule, the dearer one has to be
-        ahead by one at the end, and so by something before.
-        """
-        if len(ids) < ENOUGH:
-            return SURE
-        return 0.0 if self.pick == "cheapest" and len(ids) >= 2 * ENOUGH else LIKELY
+        errors = LIKELY if len(ids) >= ENOUGH else SURE
+        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, errors) >= -self.tolerance
 
     def _clearly_better(self, least: float) -> bool:
         if self.two and self.pick == "knee":
