@@ -16,6 +16,7 @@ from thoughtree.search import Budget
 
 from .hanging import HANGING, Hanging
 from .hanging_hooks import HOOKS, HangingHook
+from .hanging_listeners import LISTENERS, HangingListener, all_logged
 from .report import Report, Row, at_most
 
 DEADLINE = 2.0  # seconds
@@ -71,14 +72,29 @@ def hook(case: HangingHook, driver: str, seconds: float, folder: Path) -> tuple[
         return taken, found.search
 
 
+def listener(case: HangingListener, name: str, driver: str, seconds: float) -> tuple[float, Any]:
+    """The same where somebody who listens hangs."""
+    with case.opened(name) as (program, lm, _, config, context), dspy.context(lm=lm, **context):
+        config["budget"] = Budget(seconds=seconds)
+        started = time.monotonic()
+        if driver == "asyncio":
+            found = asyncio.run(program.acall(**case.inputs, config=config))
+        else:
+            found = program(**case.inputs, config=config)
+        taken = time.monotonic() - started
+        if found.search.hung != (case.who,) or taken < seconds:
+            raise RuntimeError(f"nothing hung: {found.search.summary()}")
+        return taken, found.search
+
+
 def measure(data: Path | None = None) -> Report:
     return Report(
         "deadline",
         f"wall time of a search with {DEADLINE:g} seconds, in which something hangs",
-        [*rows(), *hook_rows()],
+        [*rows(), *hook_rows(), *listener_rows()],
         [
-            "All run at once, hooks after the others. Unfinished: calls that were left behind, in daemon threads or "
-            "cancelled tasks."
+            "All run at once, hooks after the others, and then listeners. Unfinished: calls that were left behind, in "
+            "daemon threads or cancelled tasks."
         ],
     )
 
@@ -97,3 +113,12 @@ def hook_rows() -> Iterator[Row]:
         results = pool.map(lambda case: hook(HOOKS[case[0]], case[1], DEADLINE, Path(folder)), cases)
         for (name, driver), (seconds, found) in zip(cases, results, strict=True):
             yield at_most(f"hook {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")
+
+
+def listener_rows() -> Iterator[Row]:
+    cases = [(name, driver) for name in LISTENERS for driver in DRIVERS]
+    with all_logged(), ThreadPoolExecutor(len(cases)) as pool:
+        searches = [(LISTENERS[name], f"Listened{i}x", driver, DEADLINE) for i, (name, driver) in enumerate(cases)]
+        results = pool.map(lambda search: listener(*search), searches)
+        for (name, driver), (seconds, found) in zip(cases, results, strict=True):
+            yield at_most(f"listener {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")

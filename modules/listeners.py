@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from dspy.utils.callback import ACTIVE_CALL_ID
@@ -21,6 +22,7 @@ from ..search.protocol import (
     Unread,
 )
 from ..search.tree import SOLVED
+from .delivery import Delivery
 from .events import (
     AnswerGiven,
     BudgetReached,
@@ -44,8 +46,8 @@ CEILINGS = (Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.NODES)
 class Listeners:
     """Of one search. An error of a callback is logged, and changes nothing."""
 
-    def __init__(self, callbacks: list[Any]) -> None:
-        self._callbacks = callbacks
+    def __init__(self, callbacks: list[Any], deliver: Delivery) -> None:
+        self._callbacks, self._deliver = callbacks, deliver
         self._task: Any = None
         self._call_id = ACTIVE_CALL_ID.get()
         self._search: Search[Any, Any] | None = None
@@ -127,7 +129,8 @@ class Listeners:
         event = kind(number=self._number, search=self._search, **given)
         self._number += 1
         for callback in self._callbacks:
+            name = f"{type(callback).__name__}.on_search_event"
             try:
-                callback.on_search_event(call_id=self._call_id, event=event)
+                self._deliver(callback, name, partial(callback.on_search_event, call_id=self._call_id, event=event))
             except Exception as error:
-                logger.warning("%s.on_search_event raised %s: %s", type(callback).__name__, type(error).__name__, error)
+                logger.warning("%s raised %s: %s", name, type(error).__name__, error)

@@ -37,6 +37,15 @@ class Logbook:
     def __init__(self, program: str) -> None:
         self.name = f"{program} #{next(NUMBERS)}"
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether a beginning and an end are told to anybody, whatever came of the search."""
+        return logger.isEnabledFor(logging.INFO)
+
+    def tells(self, outcome: Outcome) -> bool:
+        """Whether the end of a call is told."""
+        return logger.isEnabledFor(logging.WARNING if isinstance(outcome, Failed) else logging.DEBUG)
+
     def begins(self, controller: Any, budget: Budget) -> None:
         if logger.isEnabledFor(logging.INFO):
             ceilings = ", ".join(f"{name} {value:,}" for name, value in budget.dump().items()) or "none"

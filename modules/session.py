@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -41,7 +41,8 @@ from .reward import Reward
 from .start import GRACE, afirst_state, arest, first_state, rest
 from .trace import Trace, trace_wanted
 
-CONCLUDES = 0.1  # seconds that the task has at least to say what the best state answers
+CONCLUDES = 0.1  # seconds that the task has at least to say what the best state answers, and listeners to hear of it
+BREAKS_OFF = 1.0  # seconds that listeners have to hear of an error, where they may be left
 
 
 class Session:
@@ -81,7 +82,7 @@ class Session:
         self.search: Search[Any, Any]  # from `_open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
         self.configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
-        self.report = Reporter(on_event, program)
+        self.report = Reporter(on_event, program, self.patience)
         self.answering = Answering(self)
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
@@ -145,14 +146,19 @@ class Session:
         assert self.patience is not None
         self.search = machine(self, None, begun=False)
         self.search.stop(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
-        self.report.begins(self)
         return self.search.result().replace(hung=self.patience.leave())
+
+    def _left_as_it_began(self) -> SearchResult[Any, Any]:
+        """The same, where somebody who was told of its beginning has not come back."""
+        assert self.patience is not None
+        found = self.search.left(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
+        return found.replace(hung=self.patience.leave())
 
     # ---- running it
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        with self._journaled(), self.report:
+        with self._journaled(), self._reported():
             try:
                 refuse_coroutines(self.program)
                 result = self._searched()
@@ -161,13 +167,18 @@ class Session:
                     rest(self.task, self._patience())
                 finally:
                     self._close()
-            found = self.report.ends(self._concluded(result))
+            try:
+                found = self._concluded(result)
+            except SearchFailed as failed:
+                failed.result = self._ended(failed.result)
+                raise
+            found._search = self._ended(found.search)
             self._note_end(found.search)
             return found
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        with self._journaled(), self.report:
+        with self._journaled(), self._reported():
             try:
                 result = await self._asearched()
             finally:
@@ -175,37 +186,52 @@ class Session:
                     await arest(self.task, self._patience())
                 finally:
                     self._close()
-            found = self.report.ends(await self._aconcluded(result))
+            try:
+                found = await self._aconcluded(result)
+            except SearchFailed as failed:
+                failed.result = await self._aended(failed.result)
+                raise
+            found._search = await self._aended(found.search)
             self._note_end(found.search)
             return found
 
     def _searched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
             self._begin()
+            self.report.begins(self)
         else:
             try:
                 Beside(self._begin).wait(self.patience)
             except Left:
                 return self._left_at_once()
-        self.report.begins(self)
+            try:
+                if self.report.hears_begin:
+                    Beside(lambda: self.report.begins(self)).wait(self.patience)
+            except Left:
+                return self._left_as_it_began()
         return drive(self.search, self.answering.prepare, **self._driven())
 
     async def _asearched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
             self._find_task()
             self._open(await afirst_state(self.task, self.inputs))
+            self.report.begins(self)
         else:
             try:
                 await aside(self._begin, self.patience)
             except Left:
                 return self._left_at_once()
-        self.report.begins(self)
+            try:
+                if self.report.hears_begin:
+                    await aside(lambda: self.report.begins(self), self.patience)
+            except Left:
+                return self._left_as_it_began()
         return await adrive(self.search, self.answering.aprepare, **self._driven())
 
     def _concluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
         if self.patience is None:
             return concluded(self, result)
-        if not result.hung:
+        if self._hooks_answer(result):
             self._watch_again(self.patience)
             try:
                 return Beside(lambda: concluded(self, result)).wait(self.patience)
@@ -216,13 +242,70 @@ class Session:
     async def _aconcluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
         if self.patience is None:
             return concluded(self, result)
-        if not result.hung:
+        if self._hooks_answer(result):
             self._watch_again(self.patience)
             try:
                 return await aside(lambda: concluded(self, result), self.patience)
             except Left:
                 result = result.replace(hung=self.patience.leave())
         return concluded_without_hooks(self, result)
+
+    def _hooks_answer(self, result: SearchResult[Any, Any]) -> bool:
+        """Whether its own code did not hang, if any did: what hung only listened."""
+        return set(result.hung) <= self.report.deliver.names
+
+    def _ended(self, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
+        """Tell that the search is over. The result, and what hung as it was told."""
+        if self.patience is None:
+            self.report.ends(result)
+        elif self.report.hears_end(result):
+            self._listen_again(self.patience)
+            try:
+                Beside(lambda: self._end(result)).wait(self.patience)
+            except Left:
+                result = result.replace(hung=self.patience.leave())
+        return result
+
+    async def _aended(self, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
+        if self.patience is None:
+            self.report.ends(result)
+        elif self.report.hears_end(result):
+            self._listen_again(self.patience)
+            try:
+                await aside(lambda: self._end(result), self.patience)
+            except Left:
+                result = result.replace(hung=self.patience.leave())
+        return result
+
+    def _end(self, result: SearchResult[Any, Any]) -> None:
+        if not self.report.begun:  # a hook of its beginning hung
+            self.report.begins(self)
+        self.report.ends(result)
+
+    def _listen_again(self, patience: Patience) -> None:
+        self.report.leave()
+        patience.hooks = Hooks()
+        patience.at_least(CONCLUDES)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """An error that breaks it off is told, for a while; nobody is told anything afterwards."""
+        try:
+            yield
+        except BaseException as error:
+            if self.patience is None:
+                self.report.breaks_off(error)
+            elif self.report.goes_on:
+                self.report.leave()
+                self.patience.hooks = Hooks()
+                soon = Patience(self.patience.hooks, Stop(), time.monotonic() + BREAKS_OFF)
+                with suppress(Left):
+                    Beside(partial(self.report.breaks_off, error)).wait(soon)
+            raise
+        finally:
+            if self.patience is not None:
+                self.patience.hooks.give_up()
+            self.report.close()
 
     def _watch_again(self, patience: Patience) -> None:
         """The hooks of the search are over; those of its conclusion begin."""

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
-from .hooks import GivenUp
 from .patience import Left, Patience
 
 T = TypeVar("T")
 Came = tuple[Any, BaseException | None]  # what a call gave, or raised
-WITHOUT = 1.0  # seconds after which a thread looks whether anybody is left to answer it
 
 
 def _came(call: Callable[[], Any]) -> Came:
@@ -34,37 +32,16 @@ def _given(came: Came) -> Any:
     return value
 
 
-class _Left:
-    """Asked for something that only the other thread may do: whether that one is still there."""
-
-    def __init__(self) -> None:
-        self.left = False
-
-    def answer(self, asked: SimpleQueue[Came]) -> Any:
-        while True:
-            with suppress(Empty):
-                return _given(asked.get(timeout=WITHOUT))
-            if self.left:
-                raise GivenUp
-
-
-class Beside(_Left, Generic[T]):
+class Beside(Generic[T]):
     """One call in a thread of its own, under this context, and this thread, which waits for it."""
 
     def __init__(self, call: Callable[[], T]) -> None:
-        super().__init__()
         self._call: Callable[[], T] | None = call
-        self._inbox: SimpleQueue[Callable[[], None] | Came | None] = SimpleQueue()
+        self._inbox: SimpleQueue[Came | None] = SimpleQueue()
 
     def wake(self) -> None:
         """Have the one that waits look at its patience."""
         self._inbox.put(None)
-
-    def here(self, call: Callable[[], Any]) -> Any:
-        """From the other thread: `call()` in the one that waits."""
-        asked: SimpleQueue[Came] = SimpleQueue()
-        self._inbox.put(lambda: asked.put(_came(call)))
-        return self.answer(asked)
 
     def wait(self, patience: Patience) -> T:
         """Start it, and give what it gives. Left, where it is to be left; a signal's error leaves it as well."""
@@ -76,21 +53,15 @@ class Beside(_Left, Generic[T]):
                 self._inbox.put(_came(lambda: context.run(call)))
 
         threading.Thread(target=work, name="thoughtree-steps", daemon=True).start()
-        try:
-            while True:
-                found = None
-                with suppress(Empty):
-                    found = self._inbox.get(timeout=patience.wait(time.monotonic()))
-                if isinstance(found, tuple):
-                    value: T = _given(cast("Any", found))
-                    return value
-                if found is not None:
-                    found()
-                    patience.at_least(0.1)  # its thread has waited for that
-                if patience.over(time.monotonic()):
-                    raise Left
-        finally:
-            self.left = True
+        while True:
+            found = None
+            with suppress(Empty):
+                found = self._inbox.get(timeout=patience.wait(time.monotonic()))
+            if found is not None:
+                value: T = _given(found)
+                return value
+            if patience.over(time.monotonic()):
+                raise Left
 
 
 async def aside(call: Callable[[], T], patience: Patience) -> T:
@@ -102,11 +73,10 @@ async def aside(call: Callable[[], T], patience: Patience) -> T:
         thread.close()
 
 
-class Aside(_Left):
+class Aside:
     """A thread beside an event loop, for one call after the other, under the context of whoever made it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self._loop, self._name = asyncio.get_running_loop(), name
         self._context, self._own = contextvars.copy_context(), contextvars.copy_context()
         self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[[Came], None]] | None] = SimpleQueue()
@@ -131,15 +101,8 @@ class Aside(_Left):
         value: T = _given(came.result())
         return value
 
-    def here(self, call: Callable[[], Any]) -> Any:
-        """From the thread: `call()` on the loop."""
-        asked: SimpleQueue[Came] = SimpleQueue()
-        self._tell(lambda: asked.put(_came(call)))
-        return self.answer(asked)
-
     def close(self) -> None:
         """No more calls. One that hangs is left."""
-        self.left = True
         self._calls.put(None)
 
     def _work(self) -> None:

@@ -16,7 +16,7 @@ from .in_flight import AsyncCall, InFlight
 from .journal import Journal
 from .patience import Left, Patience
 from .protocol import Ask, Reply
-from .pump import Event, Observe, Pump, Recall
+from .pump import Observe, Pump, Recall
 from .result import SearchResult
 from .search import Search
 from .slots import Slots
@@ -44,7 +44,7 @@ async def adrive(
     """Run `search` with at most `concurrency` calls in flight, on the running loop; else as `drive` does.
 
     Cancellation is raised again once the calls in flight have ended. With a deadline, or a stop, the search's own code
-    runs in a thread, and others on the loop have their turn meanwhile; `observe` is called on the loop.
+    and `observe` run in a thread, and others on the loop have their turn meanwhile; without, on the loop.
     """
     for name, most in (("concurrency", concurrency), ("steps", steps)):
         if most is not None and most < 1:
@@ -56,8 +56,7 @@ async def adrive(
     if patience is not None:
         search.watch(patience.hooks)
         prepare = patience.hooks.watched("prepare", prepare)
-    if own is not None and observe is not None:
-        observe = _on_the_loop(observe, own)
+        observe = None if observe is None else patience.hooks.watched("observe", observe)
     pump: Pump[S, A, AsyncCall] = Pump(search, prepare, journal, observe, recall)
     running = _Running(pump, slots, stopping, deadline, journal, own, patience)
     stopping.wakes(running.wake)
@@ -78,13 +77,6 @@ async def adrive(
         left = patience.give_up() if patience is not None else ()
     found = found or search.result()
     return found.replace(seconds=time.monotonic() - started, unfinished=slots.taken, hung=left)
-
-
-def _on_the_loop(observe: Observe, own: Aside) -> Observe:
-    def told(event: Event) -> None:
-        own.here(partial(observe, event))
-
-    return told
 
 
 class _Running(Generic[S, A]):

@@ -42,11 +42,11 @@ def drive(
 
     prepare: makes one call from an ask (or answers it at once), under this context, in one thread at a time.
     deadline: a time.monotonic(); the search returns then, and a call that hangs stays in its thread. observe: called
-    after each reply, on this thread. stop: ends the search from outside. recall: called before a reply of the journal
+    after each reply, in one thread. stop: ends the search from outside. recall: called before a reply of the journal
     is told again. patience: of a call that the search is a part of.
 
-    With a deadline, or a stop, the search's own code runs in a thread beside this one. A hook of it that hangs then is
-    left there, and the result says which (`SearchResult.hung`).
+    With a deadline, or a stop, the search's own code and `observe` run in a thread beside this one. What of them hangs
+    then is left there, and the result says which (`SearchResult.hung`). Without, they run in this one.
     """
     for name, most in (("concurrency", concurrency), ("steps", steps)):
         if most is not None and most < 1:
@@ -58,9 +58,8 @@ def drive(
     if patience is not None:
         search.watch(patience.hooks)
         prepare = patience.hooks.watched("prepare", prepare)
-    pump: Pump[S, A, Call] = Pump(
-        search, prepare, journal, _on_this_thread(observe, beside) if patience is not None else observe, recall
-    )
+        observe = None if observe is None else patience.hooks.watched("observe", observe)
+    pump: Pump[S, A, Call] = Pump(search, prepare, journal, observe, recall)
     turns = Turns(pump, journal, slots, lambda now: stopping.due(now, deadline), observe is None)
     for wake in (turns.wake, beside.wake):
         stopping.wakes(wake)
@@ -81,10 +80,6 @@ def drive(
         turns.close()
         left = patience.give_up() if patience is not None else ()
     return found.replace(seconds=time.monotonic() - started, unfinished=slots.taken, hung=left)
-
-
-def _on_this_thread(observe: Observe | None, beside: Beside[None]) -> Observe | None:
-    return None if observe is None else lambda event: beside.here(lambda: observe(event))
 
 
 def _step(turns: Turns[S, A], stopping: Stop, deadline: float | None) -> None:

@@ -255,8 +255,11 @@ def test_a_search_is_left_in_any_code_that_hangs(driver: str) -> None:
     assert (found.ended, found.hung, len(found.tree)) == (Ended.SECONDS, ("code of the task",), 1)
 
 
+@pytest.mark.parametrize("deadline", [None, time.monotonic() + 6000], ids=["no deadline", "a deadline"])
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_with_a_deadline_too_events_come_to_the_caller_in_its_own_thread_and_errors_from_there(driver: str) -> None:
+def test_events_come_in_one_thread_the_callers_where_nothing_may_end_it_and_their_errors_to_the_caller(
+    driver: str, deadline: float | None
+) -> None:
     seen: list[tuple[int, int]] = []
 
     def observe(event: Any) -> None:
@@ -266,5 +269,7 @@ def test_with_a_deadline_too_events_come_to_the_caller_in_its_own_thread_and_err
 
     search = Search(Beam(width=2, branching=2, max_depth=3), "", step=lambda state, action: Stepped(state + action))
     with pytest.raises(KeyError, match="enough"):
-        bare(driver, search, deadline=time.monotonic() + 600, observe=observe, concurrency=1)
-    assert seen == [(threading.get_ident(), told) for told in (1, 2, 3)]
+        bare(driver, search, deadline=deadline, observe=observe, concurrency=1)
+    assert [told for _, told in seen] == [1, 2, 3]
+    assert len({thread for thread, _ in seen}) == 1
+    assert (seen[0][0] == threading.get_ident()) == (deadline is None)
