@@ -28,8 +28,9 @@ class Tuning:
     default, on fresh examples. settings: all that were tried, by their numbers in the study, with their results; the
     race's examples are `raced`, the fresh ones `fresh`. front: the numbers of those that no other beat in both score
     and cost, cheapest first, by the race. calls: LM calls that the study made in this process; paid: those that were
-    not had for nothing from an earlier setting. study_paid: by all processes and runs of the study, as its ledger has it: what
-    a killed process paid last is there as it was granted, or without a budget is missing. cost: the unit of costs. importances: of knobs, 0 to 1, for the score.
+    not had for nothing from an earlier setting. study_paid: by all processes and runs, as the study's ledger has it:
+    what a killed process paid last is there as it was granted, or, without a budget, is missing. cost: the unit of
+    costs. importances: of knobs, 0 to 1, for the score.
     ended: why the race ended: "trials", "nothing new", or the ceiling that was met. errors: of examples, by message.
     seconds: wall time of this process; running: of that, while examples ran.
     """
@@ -95,9 +96,7 @@ class Tuning:
             lines.append("  what mattered: " + ", ".join(f"{name} {share:.2f}" for name, share in top))
         tried, left = len(self.settings), sum(s.beaten_by is not None for s in self.settings.values())
         shared = f", {self.calls - self.paid} of them shared" if self.calls > self.paid else ""
-        others = (
-            f"; {self.study_paid} paid by all processes and runs, by the ledger" if self.study_paid > self.paid else ""
-        )
+        others = f"; {self.study_paid} paid by all processes and runs" if self.study_paid > self.paid else ""
         lines.append(
             f"  {tried} settings tried, {left} of them left early; ended by {self.ended}; {self.calls} LM calls"
             f"{' here' if others else ''}{shared}{others}"

@@ -481,7 +481,7 @@ def test_a_setting_that_the_budget_cut_is_taken_up_again(tmp_path, share: bool):
     assert (whole.values, len(whole.results.by_example), second.ended) == (cut.values, 60, "trials")
     assert second.paid == 120 - 28
     assert (first.study_paid, second.study_paid) == (28, 120)
-    assert "; 92 LM calls here; 120 paid by all processes and runs, by the ledger" in second.summary()
+    assert "; 92 LM calls here; by the ledger 120 paid by all processes and runs" in second.summary()
     assert second.verdict.default.n == 24
 
 
