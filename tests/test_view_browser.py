@@ -16,6 +16,7 @@ from engines import Engine, lm
 from kill_runs import PROGRAMS
 from puzzle24 import PUZZLE, call, engine
 from thoughtree import Beam, BestFirst, Game24, TreeOfThoughts, view
+from thoughtree.offline import offline_lm
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +145,19 @@ def test_the_run_says_what_was_spent_by_role(page: Page, runs: dict[str, Any]) -
     table = {row[0]: row[1:3] for row in page.table(".spending")}
     assert table == {role: [f"{one.calls:,}", f"{one.tokens:,}"] for role, one in result.spent_by.items()}
     assert page.texts(".spending tfoot td")[:2] == [f"{result.spent.calls:,}", f"{result.spent.tokens:,}"]
+
+
+def test_of_a_best_that_code_refused_it_says_so_and_bars_are_of_the_scale(chromium: Any, tmp_path: Path) -> None:
+    program = TreeOfThoughts(task=Game24(), controller=Beam(width=2), concurrency=1)
+    journal = tmp_path / "refused.jsonl"
+    with dspy.context(lm=offline_lm()):
+        found = program(numbers="1 1 1 1", config={"journal": journal}).search
+    assert {node.value for node in found.tree if node.value is not None} == {0.001}  # on a scale up to 20
+    page = Page(chromium, view(journal))
+    assert page.text("#panel header .muted") == "The best candidate, which code has refused."
+    assert page.count("#outline .meter") > 1
+    widths = page.js("return [...document.querySelectorAll('#outline .meter .fill')].map((one) => one.style.width)")
+    assert set(widths) == {"0%"}
 
 
 def test_a_click_shows_state_prompt_reply_cost_and_time(page: Page) -> None:
@@ -640,7 +654,7 @@ def test_values_stay_in_sight_beside_long_steps_and_nothing_leaves_the_page(
     before = chromium.get_window_size()
     chromium.set_window_size(width, 900)
     try:
-        for name, source in (("long", wide(1_000)), ("beam", runs["beam"][0])):
+        for name, source in (("long", wide(1_000)), ("deep", wide(40, branching=1)), ("beam", runs["beam"][0])):
             page = Page(chromium, view(source, to=tmp_path / f"{name}.html"))
             assert page.count("#outline .meter") > 5
             assert page.js(WIDER_THAN_ITS_PLACE) == []

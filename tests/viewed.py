@@ -11,11 +11,11 @@ from thoughtree.search.tree import NodeStatus, Tree
 BRANCHING = 10
 
 
-def wide(nodes: int) -> SearchResult[Any, Any]:
-    """A result with so many nodes: ten children each, breadth first, with words, values and reasons."""
+def wide(nodes: int, branching: int = BRANCHING) -> SearchResult[Any, Any]:
+    """A result with so many nodes: `branching` children each, breadth first, with words, values and reasons."""
     tree: Tree[str, str] = Tree("the beginning")
     for id in range(1, nodes):
-        parent = tree[(id - 1) // BRANCHING]
+        parent = tree[(id - 1) // branching]
         node = tree.add(parent, f"step {id}: reduce the remainder by {id % 97} and bound the rest")
         node.state, node.value, node.ratings = f"{parent.state}\nremainder {id % 97}", float(id % 20), 1
         node.verdict = "maybe"

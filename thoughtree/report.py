@@ -65,13 +65,7 @@ def summary_text(result: Result) -> Text:
     told = Text()
     for name, value in (result.answer or {}).items():
         told.append(f"{name}: ", "dim").append("(none)" if value is None else _text(value), "bold").append("\n")
-    answered = any(value is not None for value in (result.answer or {}).values())
-    worth = REFUSED if result.refuted else WORTH[result.status]
-    if result.path and not answered:
-        worth = "no answer, but the best way so far"
-    elif result.path and result.status is SearchStatus.FAILED and not result.refuted:
-        worth = FAR
-    status = f"{result.status}{_ending(result)}: {worth}"
+    status = f"{result.status}{_ending(result)}: {worth(result)}"
     told.append("status: ", "dim").append(f"{status}\n", STYLES.get(result.status, ""))
     if result.path:
         told.append("path:\n", "dim")
@@ -81,6 +75,16 @@ def summary_text(result: Result) -> Text:
         right = f"{result.predicted['right']:,} of {sum(result.predicted.values()):,} predictions were right"
         told.append("world model: ", "dim").append(f"{right}\n")
     return told.append("spent: ", "dim").append(_spending(result))
+
+
+def worth(result: Result) -> str:
+    """What the answer is worth, in words."""
+    answered = any(value is not None for value in (result.answer or {}).values())
+    if result.path and not answered:
+        return "no answer, but the best way so far"
+    if result.refuted:
+        return REFUSED
+    return FAR if result.path and result.status is SearchStatus.FAILED else WORTH[result.status]
 
 
 def _spending(result: Result) -> str:

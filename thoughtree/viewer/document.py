@@ -8,6 +8,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from ..report import worth
 from ..search import Node, NodeStatus
 from ..search.labels import reason_of
 from ..search.roles import ROLES
@@ -58,17 +59,19 @@ def _states(run: Run) -> list[Written]:
 
 def facts(run: Run) -> Json:
     """What is true of the search as a whole."""
-    result, story = run.result, run.story
+    result, story, rating = run.result, run.story, run.result.rating
     header: Json = story.header if story is not None else {}
     return {
         "status": "unfinished" if run.unfinished else result.status.value,
+        "worth": "it had not ended when this was written" if run.unfinished else worth(result),
         "ended": None if result.ended is None else result.ended.value,
         "best": result.best.id,
         "answer": None if result.answer is None else {name: text_of(value) for name, value in result.answer.items()},
         "reward": result.reward,
         "feedback": result.feedback,
         "controller": {name: _brief(value) for name, value in result.controller.items()},
-        "rating": {name: value for name, value in asdict(result.rating).items() if value is not None},
+        "scale": [end * rating.scale for end in (rating.low, rating.high)] if rating.declared else None,
+        "rating": {name: value for name, value in asdict(rating).items() if value is not None},
         "program": header.get("program"),
         "task": header.get("task"),
         "seed": header.get("seed"),

@@ -3,6 +3,11 @@
 const ROW = 30; // pixels
 const SPARE = 8; // rows beyond what is in view
 
+/** Pixels. Less a level further down, and in the end none: what stands in a row must have room there. */
+function indent(depth) {
+  return 16 * Math.min(depth, 5) + 3 * Math.max(0, Math.min(depth, 20) - 5);
+}
+
 class Outline {
   constructor(element, { pick, toggle, expand }) {
     this.element = element;
@@ -102,7 +107,7 @@ class Outline {
     visits === null ? null : h("span", { class: "visits", title: counted(visits, "visit"), text: `\u00d7${whole(visits)}` }),
     value === null ? null : this.worth(value, run.word(id), run.get("verdict", id)));
     row.style.transform = `translateY(${at * ROW}px)`;
-    row.style.paddingInlineStart = `${6 + Math.min(run.depth[id], 24) * 16}px`;
+    row.style.paddingInlineStart = `${6 + indent(run.depth[id])}px`;
     return row;
   }
 

@@ -36,9 +36,9 @@ class Run {
     this.path = new Set(this.pathTo(this.data.facts.best));
   }
 
-  /** The least and the greatest value, for bars. */
+  /** The ends of the scale, for bars, or of the values where there is none, or where they go beyond it. */
   range() {
-    let low = Infinity, high = -Infinity;
+    let [low, high] = this.data.facts.scale ?? [Infinity, -Infinity];
     for (const value of this.nodes.value) {
       if (value === null) continue;
       if (value < low) low = value;

@@ -1,18 +1,11 @@
 // What there is to know of a run as a whole: what came of it, what it took and by whom, what was learnt.
 
-const WORTH = {
-  solved: "Code has verified the answer.",
-  unverified: "Nothing in code has checked the answer.",
-  failed: "No answer worth giving.",
-  unfinished: "It had not ended when this was written.",
-};
-
 function summary(run, { pick }) {
   const { facts } = run.data;
   const parts = [
     h("header", {}, h("p", { class: "eyebrow", text: visible(run.data.name) }),
       h("h2", { class: `verdict-${facts.status}`, text: capital(facts.status) + (facts.ended && facts.ended !== "goal" ? ` (${facts.ended})` : "") }),
-      h("p", { class: "muted", text: WORTH[facts.status] })),
+      h("p", { class: "muted", text: `${capital(facts.worth)}.` })),
   ];
   if (facts.answer && Object.values(facts.answer).some(Boolean)) parts.push(section("Answer", fields(facts.answer)));
   if (run.path.size > 1) parts.push(section(facts.status === "solved" ? "Solution" : "Best path", steps(run, pick)));
