@@ -96,7 +96,9 @@ class Tuning:
             lines.append("  what mattered: " + ", ".join(f"{name} {share:.2f}" for name, share in top))
         tried, left = len(self.settings), sum(s.beaten_by is not None for s in self.settings.values())
         shared = f", {self.calls - self.paid} of them shared" if self.calls > self.paid else ""
-        others = f"; {self.study_paid} paid by all processes and runs" if self.study_paid > self.paid else ""
+        others = (
+            f"; by the ledger {self.study_paid} paid by all processes and runs" if self.study_paid > self.paid else ""
+        )
         lines.append(
             f"  {tried} settings tried, {left} of them left early; ended by {self.ended}; {self.calls} LM calls"
             f"{' here' if others else ''}{shared}{others}"
