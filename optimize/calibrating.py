@@ -22,6 +22,14 @@ from .seen import Seen
 from .shared_run import SharedRun
 
 
+class NoRuns(ValueError):
+    """Every run failed. refused: by a limit around all of them, each."""
+
+    def __init__(self, errors: tuple[str, ...], refused: bool) -> None:
+        super().__init__(f"nothing was measured: all of {len(errors)} runs failed, the first by {errors[0]}")
+        self.refused = refused
+
+
 def calibrate_rater(
     program: dspy.Module,
     examples: Sequence[dspy.Example],
@@ -58,7 +66,8 @@ def calibrate_rater(
     `cheaper` too, so that the same goes on after a kill without paying again, and an equal request is not asked twice;
     a SharedRun: other processes do some of the examples (`help_calibrating`).
 
-    Raises ValueError for a program that holds no one search, or where no node was rated and labelled.
+    Raises ValueError for a program that holds no one search, or where no node was rated and labelled; NoRuns, which is
+    one, where every run failed.
     """
     kept = None if resume is None else Kept(resume)
     if kept is not None:
@@ -86,6 +95,8 @@ def calibrate_rater(
         cheaper = kept.lm(cheaper)
     seen = [one for run in runs for one in run.searches if one.program is inner]
     errors = tuple(run.error for run in runs if run.error is not None)
+    if len(errors) == len(runs):
+        raise NoRuns(errors, all(run.refused for run in runs))
     return measured(inner, seen, errors, cheaper=cheaper, most=most, least=least, lost=lost, threads=threads)
 
 

@@ -27,7 +27,8 @@ class Gathered:
     """One run on one example.
 
     accepted: what the metric says of the prediction. searches: those that were made. others: calls of predictors
-    outside any search. error: one line, where the program, its search or the metric failed.
+    outside any search. error: one line, where the program, its search or the metric failed. refused: by a limit around
+    all of them, which says nothing of this one.
     """
 
     example: dspy.Example
@@ -35,6 +36,7 @@ class Gathered:
     searches: list[Seen] = field(default_factory=list[Seen])
     others: list[Entry] = field(default_factory=list[Entry])
     error: str | None = None
+    refused: bool = False
 
 
 @dataclass(slots=True)
@@ -84,7 +86,8 @@ class Gatherer:
             score = self.scorer.read(self.scorer.call(one.example, prediction)).value
         except Exception as error:
             one.error = str(error) if isinstance(error, Lost) else describe(error)
-            if isinstance(error, Refusal):  # a limit around all of them, which says nothing of this one
+            one.refused = isinstance(error, Refusal)
+            if one.refused:
                 return
             with self._lock:
                 self.errors += 1

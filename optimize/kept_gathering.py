@@ -64,11 +64,7 @@ class Kept:
                 example for key, example in shared.jobs.items() if key not in shared.mine and not shared.done[key]
             ]
             replayed = iter(replace(gatherer, display_progress=False).run(others))
-            return [
-                shared.mine[key] if key in shared.mine else Gathered(example, error=error) if error else next(replayed)
-                for key, example in shared.jobs.items()
-                for error in [shared.done[key]]
-            ]
+            return [shared.mine.get(key) or shared.failed(key) or next(replayed) for key in shared.jobs]
 
     def help(self, gatherer: Gatherer, examples: Sequence[dspy.Example]) -> None:
         """Run examples for another process that gathers them, until all are done."""
@@ -81,6 +77,7 @@ class Sharing:
     """The examples of one gathering, shared out among processes.
 
     jobs: all of them, by their keys. mine: what was run here. done: the error of each that somebody has run, or None.
+    refused: those whose error is that a limit around all of them is used up.
     """
 
     def __init__(self, shared: SharedRun, gatherer: Gatherer, examples: Sequence[dspy.Example]) -> None:
@@ -88,6 +85,7 @@ class Sharing:
         self.jobs = dict(zip(keys_of(list(examples)), examples, strict=True))
         self.mine: dict[str, Gathered] = {}
         self.done: dict[str, str | None] = {}
+        self.refused: set[str] = set()
         self._claims = Claims(shared.folder / CLAIMS)
         self._lines = LogLines(shared.folder / shared.gathered, shared=True)
         self._lock = threading.Lock()
@@ -106,11 +104,20 @@ class Sharing:
             self._lines.close()
             self._claims.close()
 
+    def failed(self, key: str) -> Gathered | None:
+        """What another process found, where that is an error."""
+        if (error := self.done[key]) is None:
+            return None
+        return Gathered(self.jobs[key], error=error, refused=key in self.refused)
+
+    def _errors(self) -> list[str]:
+        return [error for key, error in self.done.items() if error is not None and key not in self.refused]
+
     def _left(self) -> list[str]:
         self._look()
-        failed = [error for error in self.done.values() if error is not None]
-        if len(failed) > self.gatherer.max_errors:  # over all processes
-            raise Lost(failed[-1])
+        errors = self._errors()
+        if len(errors) > self.gatherer.max_errors:  # over all processes
+            raise Lost(errors[-1])
         return [key for key in self.jobs if key not in self.done]
 
     def _look(self) -> None:
@@ -118,6 +125,7 @@ class Sharing:
             for _, line in self._lines.fresh():
                 if line["key"] in self.jobs and line["key"] not in self.done:
                     self.done[line["key"]] = line["error"]
+                    self.refused |= {line["key"]} if line["refused"] else set()
                     self._progress.count(line["score"], line["calls"])
 
     def _one(self, key: str) -> None:
@@ -126,11 +134,12 @@ class Sharing:
                 self._look()  # only now nobody else can be at it
             if not claimed or key in self.done:
                 return
-            errors = sum(error is not None for error in self.done.values())
-            alone = replace(self.gatherer, threads=1, display_progress=False, errors=errors)
+            alone = replace(self.gatherer, threads=1, display_progress=False, errors=len(self._errors()))
             (found,) = alone.run([self.jobs[key]])
             calls = sum(seen.result.spent.calls for seen in found.searches)
             score = float(found.accepted) if found.error is None else None
             self.mine[key] = found
             with self._lines.writing():
-                self._lines.append({"key": key, "error": found.error, "score": score, "calls": calls})
+                self._lines.append(
+                    {"key": key, "error": found.error, "refused": found.refused, "score": score, "calls": calls}
+                )

@@ -180,6 +180,15 @@ def test_all_processes_spend_from_one_purse():
     assert told["not_run"] == 8 - told["scored"]
 
 
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_a_calibration_that_a_limit_ends_is_no_failure_of_its_runs(workers: str):
+    """Twelve examples are more than the ten failures that are let pass; none of them can be run on one call."""
+    Path("many.csv").write_text("numbers\n" + "".join(f"4 9 10 {13 + i}\n" for i in range(12)))
+    arguments = ("calibrate", "many.csv", "--total-calls", "1", "--workers", workers, "--quiet")
+    _, err = ended(started(*arguments), 4)
+    assert "nothing was measured: all of 12 runs failed, the first by Refusal: limit(calls=1) is used up" in err
+
+
 def test_a_comparison_by_two_processes_is_that_of_one():
     arguments = ("compare", "puzzles.csv", "--width", "2", "--num-threads", "1")
     assert in_json(*arguments, "--workers", "2") == in_json(*arguments)

@@ -77,6 +77,7 @@ def helped(options: CalibrateOptions, others: Crew) -> Exit:
 
 def _run(options: CalibrateOptions, subject: Subject, others: Crew | None) -> Calibration:
     from .optimize import calibrate_rater
+    from .optimize.calibrating import NoRuns
 
     given: dict[str, Any] = said(options, ("num_threads", "max_errors", "resume"))
     if others is not None:
@@ -89,6 +90,8 @@ def _run(options: CalibrateOptions, subject: Subject, others: Crew | None) -> Ca
             found: Calibration = calibrate_rater(subject.program, subject.examples, metric=subject.metric, **given)
         except TypeError as error:  # of what `cheaper` may rate
             raise Mistake(str(error)) from error
+        except NoRuns as error:
+            raise Mistake(str(error), Exit.FAILED if error.refused else Exit.MODEL) from error
         except (ValueError, OSError, ImportError):  # each says what to mend
             raise
         except Exception as error:  # of the run that was one too many, whatever the program raises
