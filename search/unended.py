@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .account import Account
 from .budget import SearchStatus
 from .order import UNREAD
-from .protocol import Failed, Rate, Reflect, Unread, Usage
+from .protocol import Failed, Rate, Reflect, Step, Unread, Usage
 from .rating import Rating
 from .result import SearchResult
 from .tree import EXPANDED, OPEN, Node, Tree
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def pieced_together(story: Story) -> Json:
     """As `SearchResult.save` writes a result: status failed, no end, the root as its best."""
-    from .saving import summed
+    from .saving import DEFAULTS, summed
 
     account, rating, rows = Account(), _rating(story.header), [dict(row) for row in story.rows or [_root()]]
     nodes, lessons = [Node[Any, Any](row["id"], row["parent"], 0) for row in rows], list[str]()
@@ -26,15 +26,17 @@ def pieced_together(story: Story) -> Json:
         _count(account, told)
         if isinstance(told.request, Rate) and told.outcome is not None:
             _rate(rating, nodes, told)
+        elif isinstance(told.request, Step) and told.outcome is not None and told.outcome[0] == "stepped":
+            _step(nodes, told.request.node, told.outcome)
         elif isinstance(told.request, Reflect) and told.outcome is not None and told.outcome[0] == "reflected":
             lessons.append(str(told.outcome[1]))
     parents = {row["parent"] for row in rows}
     for row, node in zip(rows, nodes, strict=True):
         if row["status"] == OPEN and row["id"] in parents:
             row["status"] = EXPANDED.value
-        if node.value is not None:
-            names = ("value", "ratings", "sampled", "rater", "verdict")
-            row |= {name: found for name in names if (found := getattr(node, name)) is not None}
+        names = ["reward", "missed", "observation"]
+        names += ["value", "ratings", "sampled", "rater", "verdict"] if node.value is not None else []
+        row |= {name: found for name in names if (found := getattr(node, name)) != DEFAULTS[name]}
         if (spent := account.by_node.get(row["id"])) is not None:
             row["spent"] = spent
     tree: Tree[Any, Any] = Tree(None)
@@ -86,12 +88,21 @@ def _rate(rating: Rating, nodes: list[Node[Any, Any]], told: Told) -> None:
                 rating.add(nodes[id], value, UNREAD, told.request.rater)
 
 
+def _step(nodes: list[Node[Any, Any]], id: int, outcome: list[Any]) -> None:
+    """What was seen there. Whether that ended it is the row's status."""
+    _, _, _, flags, reward, _, observation, *_ = outcome
+    if id < len(nodes):
+        nodes[id].reward, nodes[id].missed, nodes[id].observation = reward, bool(flags[3]), observation
+
+
 def _rating(header: Json) -> Rating:
-    """How samples are joined, as far as the header says."""
+    """How samples are joined, as far as the header says. It does not say between which ends."""
     said = header.get("rating")
     known = cast("Json", said) if isinstance(said, dict) else {}
     samples = known.get("samples", 1)
-    return Rating(samples=samples if isinstance(samples, int) else 1, join=known.get("join", "sum"), cut=None)
+    return Rating(
+        samples=samples if isinstance(samples, int) else 1, join=known.get("join", "sum"), cut=None, declared=False
+    )
 
 
 def _controller(header: Json) -> Json:

@@ -81,6 +81,23 @@ def test_without_an_end_values_are_those_that_the_replies_tell(run: tuple[Path, 
     assert [n.status for n in told.tree if n.children] == ["expanded"] * sum(bool(n.children) for n in told.tree)
 
 
+def test_without_an_end_what_an_environment_showed_is_there(tmp_path: Path) -> None:
+    make, inputs, reply = PROGRAMS["lats"]
+    path = tmp_path / "run.jsonl"
+    with dspy.context(lm=lm(Engine(lambda kind, inputs, n: reply(kind, inputs)))):
+        whole = make()(**inputs, config={"journal": path}).search
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if not line.startswith(b'{"end"')))
+    told = Story.read(path).result()
+
+    def seen(tree: Any) -> list[Any]:
+        return [(n.observation, n.reward, n.missed, n.value, n.verdict) for n in tree]
+
+    assert seen(told.tree) == seen(whole.tree)
+    assert sum(node.observation is not None for node in told.tree) > 5
+    assert not told.rating.declared  # the header does not say between which ends values are
+
+
 def test_cut_at_any_line_it_is_read_as_far_as_it_goes(run: tuple[Path, Any]) -> None:
     path, whole = run
     lines = path.read_bytes().splitlines(keepends=True)
