@@ -105,7 +105,7 @@ def carry_out(problem: Problem, rollouts: int, model: Model, knobs: Knobs) -> Pl
     reaches the goal.
     """
     program = SimpleNamespace(task=TASK, plan=SimpleNamespace(seed=0))
-    running = Replanning(program, {}, max_steps=1000, replans=rollouts, deterministic=True)
+    running = Replanning(program, program.task, {}, max_steps=1000, replans=rollouts, deterministic=True)
     world, left = World.of(BlocksworldEnvironment()), rollouts
     routine, told = running.routine(), None
     while True:

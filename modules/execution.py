@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from ..search import Budget
-from ..search.protocol import Usage
+from ..search import Budget, Stop
+from ..search.beside import Beside, aside
+from ..search.hooks import Hooks
+from ..search.patience import GRACE, Left, Patience
+from ..search.protocol import Failed, Illegal, Usage
+from ..tasks.watched import watched
 from .background import in_thread
-from .calls.limit import Refusal, limit
+from .calls.limit import Refusal, active, limit
 from .prediction import SearchPrediction
 from .program import Program
-from .replanning import Asked, ExecutedStep, MakePlan, Replanning, Start, World
+from .replanning import Act, Asked, ExecutedStep, MakePlan, Replanning, Start, World
+
+T = TypeVar("T")
+CANCELS = 0.1  # seconds that a step has to end in which is cancelled
 
 
 class ExecutionStatus(enum.StrEnum):
@@ -27,7 +35,8 @@ class ExecutionStatus(enum.StrEnum):
 class Execution:
     """What came of a plan. why: the reason, where it was given up. state: the last one observed. seconds: wall time.
 
-    plans: what the program returned, in order; all but the first were made on the way.
+    plans: what the program returned, in order; all but the first were made on the way. hung: of the environment and the
+    task, what had not come back as the time was up; whether a step that hung was made, nobody knows.
     """
 
     status: ExecutionStatus
@@ -37,6 +46,7 @@ class Execution:
     plans: tuple[SearchPrediction, ...]
     spent: Usage
     seconds: float
+    hung: tuple[str, ...] = ()
 
     @property
     def reached(self) -> bool:
@@ -74,10 +84,12 @@ def execute(
         world model says of it, and costs no call. Where things may slip, leave it False.
 
     A step whose environment does not work ends it, with the fault in `why`; one that may pass is tried three times.
+    With seconds, of the budget or of a `limit` around, the environment and the task's hooks run in threads: one that
+    hangs is left there, and `hung` names it.
     """
     begun = _Begun(program, environment, inputs, budget, max_steps, replans, deterministic)
     with begun.account():
-        while (asked := begun.next()) is not None:
+        while (asked := begun.waited(begun.next)) is not None:
             begun.told = begun.answer(asked)
     return begun.ended()
 
@@ -98,7 +110,7 @@ async def aexecute(
     """
     begun = _Begun(program, environment, inputs, budget, max_steps, replans, deterministic)
     with begun.account():
-        while (asked := begun.next()) is not None:
+        while (asked := await begun.awaited(begun.next)) is not None:
             begun.told = await begun.aanswer(asked)
     return begun.ended()
 
@@ -128,20 +140,41 @@ class _Begun:
             )
         self.program, self.world = program, World.of(environment)
         self.purse = _purse(Budget.of(budget))
-        self.run = Replanning(program, dict(inputs), max_steps, replans, deterministic)
+        self.run = Replanning(program, program.task, dict(inputs), max_steps, replans, deterministic)
         self.routine = self.run.routine()
         self.told: Any = None
         self.why: str | None = None
+        self.hung: tuple[str, ...] = ()
+        self.patience: Patience | None = None  # until the budget's seconds are over; None: there are none
         self.start = time.monotonic()
 
     @contextmanager
     def account(self) -> Iterator[None]:
-        """All calls inside are of this budget; what it refuses ends the execution."""
+        """All calls inside are of this budget; what it refuses ends the execution, and so does its end."""
         try:
             with self.purse:
+                ends = [purse.deadline for purse in active() if purse.deadline is not None]
+                if ends:
+                    self.patience = Patience(Hooks(), Stop(), min(ends))
+                    self.run.task = watched(self.program.task, self.patience.hooks)
+                    self.world = self.world.watched(self.patience.hooks)
                 yield
         except Refusal as refusal:
             self.why = f"the budget is used up: {refusal.why}"
+        except Left:
+            assert self.patience is not None
+            self.hung = self.hung or self.patience.leave()
+            self.why = f"the budget is used up: seconds; {', '.join(self.hung)}: still running, and left behind"
+        finally:
+            if self.patience is not None:
+                self.patience.hooks.give_up()
+
+    def waited(self, call: Callable[[], T]) -> T:
+        """What code of the user's own gives. Left, where the time is up."""
+        return call() if self.patience is None else Beside(call).wait(self.patience)
+
+    async def awaited(self, call: Callable[[], T]) -> T:
+        return call() if self.patience is None else await aside(call, self.patience)
 
     def next(self) -> Asked | None:
         """What is asked next; None at the end."""
@@ -153,24 +186,47 @@ class _Begun:
 
     def answer(self, asked: Asked) -> Any:
         call: Any = self.program  # whose `__call__` is declared to give any Prediction
-        if isinstance(asked, Start):
-            return self.world.start(self.program.task, asked.inputs)
         if isinstance(asked, MakePlan):
             return call(**asked.inputs, config=asked.config)
-        return self.world.act(asked)
+        return self.waited(lambda: self._of_world(asked))
 
     async def aanswer(self, asked: Asked) -> Any:
         call: Any = self.program
         if isinstance(asked, MakePlan):
             return await call.acall(**asked.inputs, config=asked.config)
         if not isinstance(asked, Start) and self.world.awaits:
-            return await self.world.aact(asked)
-        return await in_thread(lambda: self.answer(asked))
+            return await self._step(asked)
+        if self.patience is None:
+            return await in_thread(lambda: self._of_world(asked))
+        return await aside(lambda: self._of_world(asked), self.patience)
+
+    def _of_world(self, asked: Start | Act) -> Any:
+        return self.world.start(self.run.task, asked.inputs) if isinstance(asked, Start) else self.world.act(asked)
+
+    async def _step(self, asked: Act) -> Any:
+        """A step that is awaited. Where the time is up it is cancelled, and left if it does not end."""
+        given = await self.awaited(lambda: self.world.given(asked))
+        if isinstance(given, Illegal | Failed):
+            return given
+        if self.patience is None or self.patience.deadline is None:
+            return await self.world.aact(given)
+        step = asyncio.ensure_future(self.world.aact(given))
+        try:
+            await asyncio.wait({step}, timeout=self.patience.deadline + GRACE - time.monotonic())
+            if step.done():
+                return step.result()
+            self.hung = ("astep",)
+            raise Left
+        finally:
+            if not step.done():
+                step.cancel()
+                await asyncio.wait({step}, timeout=CANCELS)
 
     def ended(self) -> Execution:
         run, status = self.run, ExecutionStatus.REACHED if self.why is None else ExecutionStatus.GAVE_UP
         seconds = time.monotonic() - self.start
-        return Execution(status, self.why, tuple(run.steps), run.state, tuple(run.plans), self.purse.spent, seconds)
+        steps, plans = tuple(run.steps), tuple(run.plans)
+        return Execution(status, self.why, steps, run.state, plans, self.purse.spent, seconds, self.hung)
 
 
 def _purse(budget: Budget) -> limit:

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 from ..search import SearchStatus
 from ..search.environment import EnvironmentFault, Observed
+from ..search.hooks import Hooks
 from ..search.protocol import Failed, Illegal
 from ..tasks.environment_task import EnvironmentTask
+from ..tasks.watched import watched
 from .calls.limit import active
 from .prediction import SearchPrediction
 
@@ -63,11 +65,12 @@ Move: TypeAlias = tuple[Hashable | None, str]  # the key of a state, and an acti
 class Replanning:
     """One execution.
 
-    deterministic: whether the world does the same every time. state: the last one observed. refused: the rules that
-    forbid a move. observed: where moves were seen to lead.
+    task: the program's. deterministic: whether the world does the same every time. state: the last one observed.
+    refused: the rules that forbid a move. observed: where moves were seen to lead.
     """
 
     program: Any
+    task: Any
     inputs: dict[str, Any]
     max_steps: int
     replans: int
@@ -80,7 +83,7 @@ class Replanning:
 
     def routine(self) -> Generator[Asked, Any, str | None]:
         """Until the goal is reached: None, else why it was given up. Raises Refusal when the budget is used up."""
-        task = self.program.task
+        task = self.task
         self.state = yield Start(self.inputs)
         done = task.has("is_goal") and bool(task.is_goal(self.state))
         while not done:
@@ -109,7 +112,7 @@ class Replanning:
         """The next plan, from where things stand. Another seed, as the same one may lead into the same."""
         inputs, program = self.inputs, self.program
         if self.plans:
-            inputs = program.task.inputs_at(self.state, self.inputs)
+            inputs = self.task.inputs_at(self.state, self.inputs)
         seed = program.plan.seed + len(self.plans)
         known = {"refused": dict(self.refused), "observed": dict(self.observed) if self.deterministic else {}}
         return MakePlan(inputs, {"seed": seed, "on_failure": "best", **known})
@@ -125,7 +128,7 @@ class Replanning:
 
     def _note(self, node: Any, seen: Observed | Illegal) -> bool:
         """Keep what a step led to; whether the goal is reached."""
-        task, number = self.program.task, len(self.plans) - 1
+        task, number = self.task, len(self.plans) - 1
         text = task.show(node.action)
         if isinstance(seen, Illegal):
             self.refused[task.key(self.state), text] = seen.rule
@@ -153,10 +156,14 @@ def _same(task: Any, predicted: Any, observed: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The environment that is acted in. task: what a pure one says of itself; None for a live one."""
+    """The environment that is acted in. task: what a pure one says of itself; None for a live one.
+
+    hooks: what watches its code, none of which begins once it is given up; None: nothing does.
+    """
 
     env: Any
-    task: EnvironmentTask | None
+    task: Any
+    hooks: Hooks | None = None
 
     @classmethod
     def of(cls, env: Any) -> World:
@@ -164,6 +171,9 @@ class World:
         if isinstance(env, type) or not callable(getattr(env, "step", None)):
             raise TypeError(f"environment={env!r}: needs step(); give an environment, not a class")
         return cls(env, EnvironmentTask(env) if callable(getattr(env, "initial", None)) else None)
+
+    def watched(self, hooks: Hooks) -> World:
+        return World(self.env, None if self.task is None else watched(self.task, hooks), hooks)
 
     @property
     def awaits(self) -> bool:
@@ -174,25 +184,30 @@ class World:
         return task.initial(inputs) if self.task is None else self.task.initial(inputs)
 
     def act(self, asked: Act) -> Observed | Illegal | Failed:
+        given = self.given(asked)
+        if isinstance(given, Illegal | Failed):
+            return given
+        step = self.env.step if self.hooks is None else self.hooks.watched("step", self.env.step)
         try:
-            given = self._given(asked)
-            return given if isinstance(given, Illegal) else self._checked(self.env.step(*given))
+            return self._checked(step(*given))
         except (Illegal, EnvironmentFault) as error:
             return _refusal(error)
 
-    async def aact(self, asked: Act) -> Observed | Illegal | Failed:
-        """The same with `astep`."""
+    async def aact(self, given: tuple[Any, ...]) -> Observed | Illegal | Failed:
+        """The same with `astep`, of what `given` gave."""
         try:
-            given = self._given(asked)
-            return given if isinstance(given, Illegal) else self._checked(await self.env.astep(*given))
+            return self._checked(await self.env.astep(*given))
         except (Illegal, EnvironmentFault) as error:
             return _refusal(error)
 
-    def _given(self, asked: Act) -> tuple[Any, ...] | Illegal:
+    def given(self, asked: Act) -> tuple[Any, ...] | Illegal | Failed:
         """What a step is called with: a live environment knows its state."""
         if self.task is None:
             return (asked.action,)
-        action = self.task.parse(asked.action, asked.state)
+        try:
+            action = self.task.parse(asked.action, asked.state)
+        except (Illegal, EnvironmentFault) as error:
+            return _refusal(error)
         return action if isinstance(action, Illegal) else (asked.state, action)
 
     def _checked(self, seen: Any) -> Observed | Illegal:

@@ -207,6 +207,8 @@ class Session:
             try:
                 if self.report.hears_begin:
                     Beside(lambda: self.report.begins(self)).wait(self.patience)
+                else:
+                    self.report.begins(self)
             except Left:
                 return self._left_as_it_began()
         return drive(self.search, self.answering.prepare, **self._driven())
@@ -224,6 +226,8 @@ class Session:
             try:
                 if self.report.hears_begin:
                     await aside(lambda: self.report.begins(self), self.patience)
+                else:
+                    self.report.begins(self)
             except Left:
                 return self._left_as_it_began()
         return await adrive(self.search, self.answering.aprepare, **self._driven())

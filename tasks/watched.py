@@ -9,7 +9,7 @@ from .task import HOOKS, Task
 
 # Beside the hooks of every task: those of worlds that a model predicts, and of environments.
 WATCHED = (HOOKS - {"config", "for_inputs", "instructions"}) | {"predicted", "goal_share", "trajectory"}
-WATCHED |= {"dump_key", "load_key"}
+WATCHED |= {"dump_key", "load_key", "inputs_at"}
 
 
 class _Watched:
