@@ -493,6 +493,19 @@ def test_two_runs_are_compared(chromium: Any, runs: dict[str, Any], tmp_path: Pa
     assert page.find("#tab-node").get_attribute("aria-selected") == "true"
 
 
+def test_no_word_of_a_comparison_is_broken(chromium: Any, runs: dict[str, Any], tmp_path: Path) -> None:
+    path = runs["beam"][0]
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:6]))
+    page = Page(chromium, view(tmp_path / "cut.jsonl", path))
+    rows = {row[0]: row[1:3] for row in page.table(".compare")}
+    assert rows["Status"] == ["unfinished", "solved"]
+    heights = page.js(
+        "return ['Status', 'Controller'].map((name) => [...document.querySelectorAll('.compare tbody tr')]"
+        ".find((row) => row.children[0].textContent.trim() === name).offsetHeight)"
+    )
+    assert heights[0] == heights[1]  # a line each
+
+
 # ---- hostile text
 
 
