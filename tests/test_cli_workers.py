@@ -153,6 +153,15 @@ def test_an_interrupt_ends_all_and_the_same_command_goes_on():
     assert [pid for pid, need in calls() if need == finished] == [helper] * 3
 
 
+def test_an_interrupt_is_told_once():
+    Path("hold").touch()
+    with running("calibrate", *EVAL[1:], "--workers", "2", "--resume", "kept", "--quiet") as child:
+        held()
+        child.send_signal(signal.SIGINT)
+        _, err = ended(child, 130)
+    assert err == "thoughtree: interrupted; the same command goes on from there\n"
+
+
 def alone(folder: Path) -> None:
     """Wait until no process is at a folder any more."""
 

@@ -63,7 +63,15 @@ def _work(work: Work, given: Sequence[Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=_end_with_parent, name="thoughtree-parent", daemon=True).start()
-    sys.exit(guarded(lambda: work(*given)))
+    sys.exit(guarded(lambda: _until_ended(work, given)))
+
+
+def _until_ended(work: Work, given: Sequence[Any]) -> Exit:
+    """Whoever started this process ends it, at an interrupt or as there is nothing left to do, and says which."""
+    try:
+        return work(*given)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
 
 
 def _end_with_parent() -> None:
