@@ -12,9 +12,12 @@ from typing import Any
 
 import dspy
 
+from thoughtree import aexecute, execute
 from thoughtree.search import Budget
 
 from .hanging import HANGING, Hanging
+from .hanging_executions import AWAITED, EXECUTIONS, HangingExecution
+from .hanging_executions import model as planner
 from .hanging_hooks import HOOKS, HangingHook
 from .hanging_listeners import LISTENERS, HangingListener, all_logged
 from .report import Report, Row, at_most
@@ -87,13 +90,29 @@ def listener(case: HangingListener, name: str, driver: str, seconds: float) -> t
         return taken, found.search
 
 
+def execution(case: HangingExecution, driver: str, seconds: float) -> tuple[float, Any]:
+    """The same where a plan is carried out."""
+    with case.opened() as (program, environment, _, context), dspy.context(lm=planner(), **context):
+        options: dict[str, Any] = {"inputs": case.inputs, "budget": Budget(seconds=seconds)}
+        started = time.monotonic()
+        if driver == "asyncio":
+            done = asyncio.run(aexecute(program, environment, **options))
+        else:
+            done = execute(program, environment, **options)
+        taken = time.monotonic() - started
+        hung = done.plans[0].search.hung if case.of == "listener" else done.hung
+        if hung != (case.hook,) or taken < seconds:
+            raise RuntimeError(f"nothing hung: {done.status}, {done.why}")
+        return taken, done
+
+
 def measure(data: Path | None = None) -> Report:
     return Report(
         "deadline",
         f"wall time of a search with {DEADLINE:g} seconds, in which something hangs",
-        [*rows(), *hook_rows(), *listener_rows()],
+        [*rows(), *hook_rows(), *listener_rows(), *execution_rows()],
         [
-            "All run at once, hooks after the others, and then listeners. Unfinished: calls that were left behind, in "
+            "All run at once, then hooks, then listeners, then executions. Unfinished: calls that were left behind, in "
             "daemon threads or cancelled tasks."
         ],
     )
@@ -122,3 +141,12 @@ def listener_rows() -> Iterator[Row]:
         results = pool.map(lambda search: listener(*search), searches)
         for (name, driver), (seconds, found) in zip(cases, results, strict=True):
             yield at_most(f"listener {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")
+
+
+def execution_rows() -> Iterator[Row]:
+    cases = [(name, case, driver) for name, case in EXECUTIONS.items() for driver in DRIVERS]
+    cases += [(name, case, "asyncio") for name, case in AWAITED.items()]
+    with ThreadPoolExecutor(len(cases)) as pool:
+        results = pool.map(lambda case: execution(case[1], case[2], DEADLINE), cases)
+        for (name, _, driver), (seconds, done) in zip(cases, results, strict=True):
+            yield at_most(f"execution, {name}, {driver}", seconds, MOST, "s", at=f"{len(done.steps)} steps done")

@@ -122,6 +122,11 @@ class StuckLive:
         return Observed(self.hang())
 
 
+def _giving(items: list[str], hang: Callable[..., Any]) -> Iterator[str]:
+    yield from items
+    yield str(hang())
+
+
 HANGING = {
     "LM call": Hanging(lambda hang: thoughts(), (Fault.hang(after=3),)),
     "retry-after of 60 s": Hanging(lambda hang: thoughts(), (Fault.rate_limit(after=3, retry_after=60.0, times=None),)),
@@ -133,6 +138,8 @@ HANGING = {
     "proposing function": Hanging(
         lambda hang: thoughts(propose=lambda i, node, n: hang() if node.depth else ["a", "b"])
     ),
+    "proposing generator": Hanging(lambda hang: thoughts(propose=lambda i, node, n: _giving(["a"], hang))),
+    "rating generator": Hanging(lambda hang: thoughts(rate=lambda i, nodes: _giving([], hang))),
     "rating function": Hanging(lambda hang: thoughts(rate=hang)),
     "reward function": Hanging(lambda hang: LATS(SIGNATURE, reward_fn=hang)),
     "tool": Hanging(_tool, says="go()"),

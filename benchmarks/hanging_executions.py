@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thoughtree import RAP, Blocksworld
+from thoughtree.offline import offline_lm as model
 from thoughtree.search.environment import Observed
 from thoughtree.tasks import BlocksworldEnvironment
 
 from .hanging_hooks import Calls, hooked
 from .hanging_listeners import Ears, Heard
+
+__all__ = ["AWAITED", "EXECUTIONS", "HangingExecution", "model"]
 
 INPUTS = {"initial": "on(red,blue), ontable(blue), ontable(green)", "goal": "on(blue,green)"}
 STEPS = ("initial", "parse", "step")

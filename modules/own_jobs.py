@@ -30,7 +30,8 @@ class OwnJobs:
         self._reserved: dict[int, int] = {}  # the calls of one request to a module, by its id
 
     def function(self, fn: Any, args: tuple[Any, ...], read: Callable[[Any], Outcome]) -> Job:
-        return Job(lambda: fn(*args), (lambda: fn(*args)) if own.is_coroutine(fn) else None, read, calls_of(fn))
+        acall = (lambda: fn(*args)) if own.is_coroutine(fn) else None
+        return Job(lambda: fn(*args), acall, read, calls_of(fn), reads_long=True)  # what it gave may be a generator
 
     def rater(self, fn: Any, inputs: dict[str, Any], nodes: list[NodeView]) -> Job:
         """A function that rates nodes together."""

@@ -70,7 +70,7 @@ def warnings(result: Result) -> Iterator[str]:
     if result.hung:
         yield (
             f"{', '.join(result.hung)}: still running as the time was up, and left behind; the result is what the "
-            "search had found without what that was to say"
+            "search had found by then"
         )
     if result.clamped:
         yield f"{result.clamped} rating(s) were off the scale and clamped to it"

@@ -42,7 +42,7 @@ class SearchResult(Exports, Generic[S, A]):
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
     unclosed: why the closing call gave no answer, where one was made: its error, say.
-    hung: hooks of the task that had not come back as the search returned. It went on without what they were to say.
+    hung: hooks of the task, and those who listened, that had not come back as the search returned.
     predicted: of a world model that code checked, how many predictions were "right" and "wrong".
     by_node: (calls, tokens, dollars, seconds) that the replies about a node took, by its id; those about several nodes
     are shared out evenly.

@@ -13,7 +13,7 @@ from thoughtree import SearchStatus
 deadline, hanging = map(benchmark, ("deadline", "hanging"))
 SECONDS = 1.5
 # What hangs in the others is the first step, before anything is found.
-FOUND = {"LM call", "retry-after of 60 s", "closing call", "proposing function", "rating function"}
+FOUND = {"LM call", "retry-after of 60 s", "closing call", "proposing function", "rating function", "rating generator"}
 
 
 @pytest.mark.parametrize("driver", deadline.DRIVERS)
