@@ -691,3 +691,21 @@ def test_of_many_nodes_only_those_in_view_are_elements(chromium: Any, tmp_path: 
     code = "const [row, all] = [...arguments].map((id) => document.getElementById(id).getBoundingClientRect().bottom);"
     assert page.js(f"{code} return row <= all + 1", f"row-{last}", "outline")
     assert page.count("#outline [role=treeitem]") < 80
+
+
+def test_a_closed_branch_says_how_many_nodes_it_hides(chromium: Any, tmp_path: Path) -> None:
+    from viewed import wide
+
+    hook = "const draw = CanvasRenderingContext2D.prototype.fillText; window.drawn = new Set();"
+    hook += "CanvasRenderingContext2D.prototype.fillText = function (text, ...place) "
+    hook += "{ window.drawn.add(text); return draw.call(this, text, ...place); };"
+    added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hook})
+    try:
+        page = Page(chromium, view(wide(5_002, branching=1), to=tmp_path / "chain.html"))
+        page.js("window.drawn.clear()")
+        page.click("#collapse-all")
+        drawn = "const found = [...window.drawn].filter((text) => /^[+][0-9]+k?$/.test(text));"
+        signs = page.until(f"{drawn} return found.length && found")
+        assert signs == ["+5k"]  # those below the first step
+    finally:
+        chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

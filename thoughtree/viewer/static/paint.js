@@ -130,7 +130,8 @@ class Painter {
 
   knob(run, id, x, y, colours) {
     const { context } = this, cx = x + CARD.width, cy = y + CARD.height / 2;
-    const words = run.expanded[id] ? "\u2212" : `+${run.below[id] > 999 ? "1k" : run.below[id]}`;
+    const below = run.below[id] > 999 ? `${Math.floor(run.below[id] / 1000)}k` : run.below[id];
+    const words = run.expanded[id] ? "\u2212" : `+${below}`;
     context.font = `600 10px ${this.font}`;
     const width = Math.max(16, context.measureText(words).width + 8);
     context.beginPath();
