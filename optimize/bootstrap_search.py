@@ -12,7 +12,7 @@ from dspy.teleprompt import Teleprompter
 
 from ..modules.parts import copy_of
 from .demo_selection import Counts, Selection, selected
-from .gathering import Gathered, Gatherer
+from .gathering import Gathered, Gatherer, NoRuns
 from .metrics import solved
 from .role_demos import Demo, demos_of
 from .scoring import Scorer
@@ -105,7 +105,7 @@ class BootstrapSearch(Teleprompter):
 
         trainset: examples to run, until every predictor has enough. teacher: the program to run instead, with the same
         predictors. The copy has `detailed_results` (a Bootstrapped). Raises ValueError for arguments that cannot be
-        right, and the error of a run where more than max_errors fail.
+        right, or where every run failed, and the error of a run where more than max_errors fail.
         """
         if not trainset:
             raise ValueError("trainset=[]: there is nothing to search")
@@ -123,6 +123,8 @@ class BootstrapSearch(Teleprompter):
                 selections = {name: self._selected(searches) for name, searches in found.items()}
                 if all(map(self._enough, selections.values())):
                     break
+        if all(one.error is not None for one in gathered):
+            raise NoRuns(gathered, "learnt")
         made = copy_of(student)
         for name, predictor in made.named_predictors():
             if selections[name].demos:
@@ -134,7 +136,8 @@ class BootstrapSearch(Teleprompter):
             errors=tuple(one.error for one in gathered if one.error is not None),
             demos={name: chosen.counts() for name, chosen in selections.items()},
         )
-        logger.info("%s", extra.detailed_results.summary())
+        told: Bootstrapped = extra.detailed_results
+        logger.log(logging.WARNING if told.errors or not told.accepted else logging.INFO, "%s", told.summary())
         return made
 
     def _batches(self, runner: dspy.Module, trainset: Sequence[dspy.Example]) -> Iterator[list[Gathered]]:

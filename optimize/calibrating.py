@@ -14,20 +14,12 @@ from .calibration_advice import areas_by_depth, by_search, on_cheaper, on_labels
 from .calibration_auc import auc_of
 from .calibration_fit import LEAST, LOST, fit_worth
 from .calibration_readings import Reading, on_scale, readings_of
-from .gathering import Gatherer
+from .gathering import Gatherer, NoRuns
 from .kept_gathering import Kept
 from .metrics import solved
 from .scoring import Scorer
 from .seen import Seen
 from .shared_run import SharedRun
-
-
-class NoRuns(ValueError):
-    """Every run failed. refused: by a limit around all of them, each."""
-
-    def __init__(self, errors: tuple[str, ...], refused: bool) -> None:
-        super().__init__(f"nothing was measured: all of {len(errors)} runs failed, the first by {errors[0]}")
-        self.refused = refused
 
 
 def calibrate_rater(
@@ -96,7 +88,7 @@ def calibrate_rater(
     seen = [one for run in runs for one in run.searches if one.program is inner]
     errors = tuple(run.error for run in runs if run.error is not None)
     if len(errors) == len(runs):
-        raise NoRuns(errors, all(run.refused for run in runs))
+        raise NoRuns(runs, "measured")
     return measured(inner, seen, errors, cheaper=cheaper, most=most, least=least, lost=lost, threads=threads)
 
 

@@ -39,6 +39,14 @@ class Gathered:
     refused: bool = False
 
 
+class NoRuns(ValueError):
+    """Every run failed. what: that nothing was. refused: by a limit around all of them, each."""
+
+    def __init__(self, runs: Sequence[Gathered], what: str) -> None:
+        super().__init__(f"nothing was {what}: all of {len(runs)} runs failed, the first by {runs[0].error}")
+        self.refused = all(run.refused for run in runs)
+
+
 @dataclass(slots=True)
 class Gatherer:
     """threshold: the score from which a prediction is accepted; None: above 0. max_errors: the runs that may fail."""

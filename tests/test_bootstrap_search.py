@@ -307,9 +307,8 @@ def test_errors_are_told_and_too_many_are_raised():
 
     with pytest.raises(Exception, match="no such key"):
         compiled(solver(), engine(fn), examples(3, 0), max_errors=1)
-    made = compiled(solver(), engine(fn), examples(3, 0), max_errors=3)
-    assert len(made.detailed_results.errors) == 3
-    assert "3 failed" in made.detailed_results.summary()
+    with pytest.raises(ValueError, match="nothing was learnt: all of 3 runs failed, the first by LMAuthError: no such"):
+        compiled(solver(), engine(fn), examples(3, 0), max_errors=3)
 
 
 def test_a_compiled_program_is_saved_and_loaded_with_its_demos(tmp_path: Any):
@@ -338,3 +337,32 @@ def test_settings_that_cannot_be(given: Any):
         BootstrapSearch(**given)
     with pytest.raises(ValueError, match="nothing to search"):
         BootstrapSearch().compile(solver(), trainset=[])
+
+
+class Retold(dspy.Module):
+    """A pipeline whose prediction is its own, so that `solved` cannot know the search behind it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.solve = solver()
+
+    def forward(self, numbers: str) -> dspy.Prediction:
+        return dspy.Prediction(answer=self.solve(numbers=numbers).answer)
+
+
+def test_where_every_run_failed_nothing_is_given_back_as_if_it_were_taught():
+    message = (
+        "nothing was learnt: all of 1 runs failed, the first by TypeError: solved: this prediction carries no search"
+    )
+    with pytest.raises(ValueError, match=message):
+        compiled(Retold(), engine())
+
+
+def test_runs_that_failed_are_warned_of(caplog: pytest.LogCaptureFixture):
+    numbers = [PUZZLE, "no numbers"]
+    trainset = [dspy.Example(numbers=one).with_inputs("numbers") for one in numbers]
+    made = compiled(solver(), engine(), trainset)
+    (warning,) = [record for record in caplog.records if record.name == "thoughtree.optimize.bootstrap_search"]
+    assert (warning.levelname, warning.getMessage()) == ("WARNING", made.detailed_results.summary())
+    assert len(made.detailed_results.errors) == 1
+    assert "1 of 2 runs were accepted, 1 failed" in made.detailed_results.summary()

@@ -77,7 +77,7 @@ def helped(options: CalibrateOptions, others: Crew) -> Exit:
 
 def _run(options: CalibrateOptions, subject: Subject, others: Crew | None) -> Calibration:
     from .optimize import calibrate_rater
-    from .optimize.calibrating import NoRuns
+    from .optimize.gathering import NoRuns
 
     given: dict[str, Any] = said(options, ("num_threads", "max_errors", "resume"))
     if others is not None:
