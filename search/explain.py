@@ -114,7 +114,7 @@ def _ending(result: Result) -> str:
         Ended.EXPANSIONS: "all expansions were used",
         Ended.STOPPED: "it was stopped",
         Ended.ERROR: f"calls failed, first: {_error(result)}",
-        None: "it is still running",
+        None: "it has not ended",
     }.get(result.ended, f"the budget of {result.ended} was used up")
     nodes = f"{len(result.tree)} node{'s' * (len(result.tree) != 1)}"
     return f"{why}; {nodes} to depth {max(n.depth for n in result.tree)}."

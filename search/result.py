@@ -181,7 +181,7 @@ class SearchResult(Exports, Generic[S, A]):
         if self.spent.cost:
             spent += f", ${self.spent.cost:.4f}"
         steps = " -> ".join(one_line(step, LONGEST) for step in self.path) or "(no step)"
-        ended = "" if self.solved else f" ({self.ended})"
+        ended = "" if self.solved else f" ({self.ended or 'not ended'})"
         return f"{self.status}{ended}: {steps} [{spent}, {_count(len(self.tree), 'node')}]"
 
     def explain(self) -> str:

@@ -265,7 +265,7 @@ def test_a_result_can_be_read_at_any_time() -> None:
     running.tell(0, Proposed(("a",)))
     running.tell(1, Rated((3.0,)))
     assert running.result().path == ["a"]
-    assert running.result().summary() == "running (None): a [2 calls, 2 nodes]"
+    assert running.result().summary() == "running (not ended): a [2 calls, 2 nodes]"
 
 
 def test_a_direct_answer_comes_first_and_ends_it_where_code_accepts_it() -> None:

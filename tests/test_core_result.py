@@ -324,7 +324,7 @@ def test_a_result_of_nothing_explains_itself_too() -> None:
     for running in (Search(Beam(), ""), Search(DFS(), "")):
         result = running.result()
         assert result.status is SearchStatus.RUNNING
-        assert result.explain().startswith("Running: it is still running; 1 node to depth 0.")
+        assert result.explain().startswith("Running: it has not ended; 1 node to depth 0.")
         assert (result.warnings, result.top(), result.value) == ((), [], None)
 
 

@@ -72,6 +72,8 @@ def test_without_an_end_values_are_those_that_the_replies_tell(run: tuple[Path, 
     told = story.result()
     assert story.notes == [TORN, UNENDED]
     assert (told.status, told.ended, told.best.id) == ("failed", None, 0)
+    assert told.summary().startswith("failed (not ended): (no step) [")
+    assert told.explain().startswith("Failed: it has not ended; ")
     assert [n.value for n in told.tree] == [n.value for n in whole.tree]
     assert [n.verdict for n in told.tree] == [n.verdict for n in whole.tree]
     assert (told.spent.calls, told.spent.tokens) == (whole.spent.calls, whole.spent.tokens)
