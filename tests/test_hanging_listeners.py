@@ -235,3 +235,23 @@ def test_a_stream_that_nobody_reads_holds_up_nothing() -> None:
 
         found = watched(lambda: asyncio.run(main())).search
     assert (found.ended, found.hung) == (Ended.SEARCHED_OUT, ())
+
+
+@drivers
+@pytest.mark.parametrize("config", [{}, LONG], ids=["no deadline", "a deadline"])
+def test_an_error_of_on_event_is_the_callers_and_others_hear_of_it(driver: str, config: dict[str, Any]) -> None:
+    def fails(event: Any) -> None:
+        raise KeyError("enough")
+
+    told: list[Any] = []
+    said: list[Any] = []
+    handler = Said(said)
+    logging.getLogger(listeners.LOG).addHandler(handler)
+    with CALLBACK.opened("Fails") as (program, model, _, _, _):
+        context = {"callbacks": [Ears(told.append)]}
+        with pytest.raises(KeyError, match="enough"):
+            call(program, model, driver, CALLBACK.inputs, config | {"on_event": fails}, context)
+    logging.getLogger(listeners.LOG).removeHandler(handler)
+    assert told[-1].kind == "ended"
+    assert isinstance(told[-1].error, KeyError)
+    assert said[-1] == "is broken off by KeyError"
