@@ -16,6 +16,7 @@ from .. import tasks
 from ..tasks import Task
 from .about import signature_of
 from .inputs import PER_CALL
+from .loading_into import load_into
 from .plan import FORMAT, Plan
 from .predictor import DAMAGED
 from .program import Program
@@ -32,6 +33,7 @@ def load(
     task: Task[Any, Any] | None = None,
     allow_task_import: bool = False,
     custom_types: Mapping[str, Any] | None = None,
+    into: dspy.Module | None = None,
     **given: Any,
 ) -> Any:
     """The program that `program.save(path)` wrote: signature, controller, budget, prompts and demos.
@@ -40,10 +42,16 @@ def load(
     import a task class from outside thoughtree by the path in the file; only for files that you trust.
     custom_types: what the signature's own types are, by name. A LATS needs its env, tools or reward_fn again, unless it
     was saved with Programming().
+    into: a module of your own that was saved, newly built: its searches become as the saved ones, whatever a tuner had
+    made of them, and it is given back. It takes nothing else.
     given: constructor arguments that are never saved (propose_lm, reward_fn, a propose function, ...), knobs to set
     instead of the saved ones, or `signature` itself.
     Raises ValueError, with what is wrong, for a file that is no saved program.
     """
+    if into is not None:
+        if task is not None or allow_task_import or custom_types is not None or given:
+            raise TypeError("into=: a module of your own has its tasks and arguments; give the path alone")
+        return load_into(into, path)
     state = _state(Path(path))
     settings = state["settings"]
     plan = _plan(path, settings)

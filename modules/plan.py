@@ -195,6 +195,6 @@ class Settings(Parameter):
             if getattr(plan, name) != getattr(self.plan, name):
                 raise ValueError(
                     f"saved with {name}={getattr(plan, name)!r}, and this program was built with "
-                    f"{getattr(self.plan, name)!r}; build it alike, or use thoughtree.load(path)"
+                    f"{getattr(self.plan, name)!r}; build it alike, or use thoughtree.load(path), or into= of that"
                 )
         return plan

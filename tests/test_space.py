@@ -254,6 +254,37 @@ def test_a_program_is_saved_and_loaded_as_it_was_settled(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        {"plan.rate": "vote", "plan.controller.width": 3},
+        {"plan.propose": "moves", "steps[0].controller.exploration": 0.5},
+        {"plan.propose": "choose", "plan.temperature": 0.5},
+    ],
+)
+def test_a_pipeline_is_loaded_as_it_was_settled_into_one_that_is_newly_built(tmp_path, values):
+    import thoughtree
+
+    made = settled(Pipeline(), values)
+    assert made.dump_state() != Pipeline().dump_state()
+    made.plan.rate.predict.demos = [dspy.Example(numbers="1 2 3 4")]
+    made.save(tmp_path / "tuned.json")
+    loaded = thoughtree.load(tmp_path / "tuned.json", into=Pipeline())
+    assert loaded.dump_state() == made.dump_state()
+    assert [n for n, _ in loaded.named_predictors()] == [n for n, _ in made.named_predictors()]
+    assert (loaded.plan.plan, loaded.steps[0].plan) == (made.plan.plan, made.steps[0].plan)
+
+
+def test_what_is_loaded_into_a_module_is_its_own(tmp_path):
+    import thoughtree
+
+    game().save(tmp_path / "game.json")
+    with pytest.raises(ValueError, match=r"game\.json: cannot be loaded into this module \(KeyError"):
+        thoughtree.load(tmp_path / "game.json", into=Pipeline())
+    with pytest.raises(TypeError, match="into=: a module of your own has its tasks"):
+        thoughtree.load(tmp_path / "game.json", into=game(), seed=3)
+
+
+@pytest.mark.parametrize(
     ("program", "changes", "message"),
     [
         (game(), {"propose": "samples", "controller": Beam(branching=None)}, "propose='samples' needs a number"),

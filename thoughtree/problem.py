@@ -86,7 +86,7 @@ def restored(options: ProgramOptions, program: M) -> M:
     _has_its_own(options)
     if options.load is not None:
         try:
-            program.load(options.load)
+            load(options.load, into=program)
         except KeyError as error:
             raise Mistake(f"--load {options.load}: it says nothing of {error}; saved from another program?") from error
     return program
