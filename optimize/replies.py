@@ -22,12 +22,20 @@ SETTING = "search_replies"  # of dspy.context: the Replies of the example that i
 
 
 class Replies:
-    """Of one example, by all LMs that it calls. path: their file."""
+    """Of one example, by all LMs that it calls. path: their file, which is made by the first of them."""
 
     def __init__(self, path: Path) -> None:
-        self.recording = Recording.at(path)
+        self._path = path
+        self._recording: Recording | None = None
         self._times: Counter[str] = Counter()
         self._turn = threading.Lock()
+
+    @property
+    def recording(self) -> Recording:
+        with self._turn:
+            if self._recording is None:
+                self._recording = Recording.at(self._path)
+            return self._recording
 
     @contextmanager
     def numbered(self, lm: Any, call: Any) -> Iterator[None]:
