@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from math import isinf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,9 +119,17 @@ def _lines(path: Path, text: str | None = None) -> Iterator[Row]:
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=_unique, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _finite(text: str) -> float:
+    """A number as it is written. One beyond all floats would become an infinity without a word."""
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"the number {text[:60]} is too large")
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -414,3 +414,10 @@ def test_a_mixture_inside_lists_is_named_by_file_row_and_column(file, rows, told
         load_examples(path, "q")
     found = load_examples(path, "q", types={"v": list | None})
     assert [example.v for example in found] == rows
+
+
+@pytest.mark.parametrize(("name", "text"), [("big.json", '[{"n": 1e999}]'), ("big.jsonl", '{"n": -1e999}')])
+def test_a_number_that_is_too_large_is_no_infinity(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=rf"{name}.*the number -?1e999 is too large"):
+        load_examples(tmp_path / name, inputs="n")
