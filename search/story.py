@@ -38,7 +38,7 @@ BARE = "it has no rows of nodes: a search without a program wrote it, which cann
 class Told:
     """One reply. outcome: as `Codec` writes it; None: code gave it. usage: calls, tokens, dollars, seconds.
 
-    records: one dict an LM call, with its messages and outputs. born: nodes of the tree once it was told.
+    records: one dict an LM call, with its messages and outputs.
     """
 
     request: Request
