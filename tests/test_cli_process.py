@@ -199,9 +199,9 @@ def test_a_help_text_ends_quietly_where_nobody_reads(environment, tmp_path, argu
 def shell(line, environment, folder):
     """What a line of a POSIX shell says and returns; $solve is the command."""
     return subprocess.run(
-        ["sh", "-c", line],
+        ["sh", "-c", line.replace("$solve", '"$python" -m thoughtree solve')],
         cwd=folder,
-        env=environment | {"solve": f"{sys.executable} -m thoughtree solve"},
+        env=environment | {"python": sys.executable},  # whose path may have spaces
         capture_output=True,
         text=True,
         timeout=PATIENCE,
