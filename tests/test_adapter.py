@@ -234,6 +234,20 @@ def test_no_reply_crashes_the_reading(reply):
     assert all(isinstance(value, str) for value in fields.values())
 
 
+def test_a_list_in_a_text_field_may_hold_what_is_no_text():
+    """DSPy's own adapter fails there, for an input and for a demo; a list of texts is as DSPy writes it."""
+    spec = dspy.ensure_signature("numbers -> answer")
+    demos = [{"numbers": [1, 2.5, None], "answer": "x"}]
+    for numbers, shown in (
+        ([4, 9], "[4, 9]"),
+        ([["a"], {"b": 1}], '[["a"], {"b": 1}]'),
+        (["4", "9"], "[1] «4»\n[2] «9»"),
+    ):
+        messages = PLAIN.format(spec, demos, {"numbers": numbers})
+        assert messages[1]["content"].startswith("[[ ## numbers ## ]]\n[1, 2.5, null]")
+        assert messages[3]["content"].startswith(f"[[ ## numbers ## ]]\n{shown}\n\n")
+
+
 TYPED = dspy.Signature(
     "question -> steps: list[str], score: float, sure: bool, size: Literal['s', 'm'], note: str | None"
 )

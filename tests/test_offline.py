@@ -137,3 +137,7 @@ def test_what_it_plays():
     assert plays(Game24(target=10))
     assert not plays(TreeOfThoughts("question -> answer").task)
     assert offline_lm().model == MODEL
+
+
+def test_numbers_may_come_as_a_list():
+    assert verified(solved([4, 9, 10, 13]), [4, 9, 10, 13])

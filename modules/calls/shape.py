@@ -80,8 +80,9 @@ def _needed(info: Any) -> bool:
 
 
 def _text(info: Any, value: Any) -> str:
-    if isinstance(value, list) and info.annotation is str:
-        return str(format_field_value(info, value))  # a numbered list, which needs no TypeAdapter
+    # DSPy writes a list in a text field as a numbered one, and fails where its items are no texts: those are JSON.
+    if isinstance(value, list) and info.annotation is str and all(isinstance(item, str) for item in value):
+        return str(format_field_value(info, value))  # which needs no TypeAdapter
     kind: Any = type(value)
     try:
         plain = _type_adapter(kind).dump_python(value, mode="json", fallback=str)
