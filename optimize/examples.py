@@ -90,6 +90,12 @@ def _may_be_hub(source: str) -> bool:
 
 
 def _folder(folder: Path, split: str | None) -> Iterator[Row]:
+    for file in files_in(folder, split):
+        yield from read(file)
+
+
+def files_in(folder: Path, split: str | None) -> list[Path]:
+    """The data files of a folder, or of one split of it, in order. DataError where that is none."""
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in KINDS and not p.name.startswith("."))
     if not files:
         raise DataError(f"{folder}: holds no data file; there are {', '.join(sorted(KINDS))}")
@@ -105,8 +111,7 @@ def _folder(folder: Path, split: str | None) -> Iterator[Row]:
             raise DataError(
                 f"split={split!r}: no file of {folder} is of it; there are {', '.join(there) or 'no splits'}"
             )
-    for file in files:
-        yield from read(file)
+    return files
 
 
 def _split_of(file: Path, folder: Path) -> str | None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from .crew import Crew, crew
 from .data_options import CalibrateOptions
 from .exits import Exit
+from .files_apart import files_apart
 from .mistake import Mistake
 from .model import named
 from .output import say, show, write
@@ -31,6 +32,7 @@ def calibrated(options: CalibrateOptions) -> Exit:
 
     check(options.html, "--html")
     as_json_file(options.save)
+    files_apart(options)
     subject = subject_of(options)
     can_be_saved(subject.program, options.save)
     try:

@@ -15,6 +15,7 @@ from .cli_eval import why
 from .crew import Crew, crew
 from .data_options import CompareOptions
 from .exits import Exit
+from .files_apart import files_apart
 from .mistake import Mistake
 from .offline import MODEL
 from .output import say, show, write
@@ -33,6 +34,7 @@ def compared(options: CompareOptions) -> Exit:
     from .optimize.files import check
 
     check(options.html, "--html")
+    files_apart(options)
     subject = subject_of(options)
     programs = _programs(options, subject)
     try:

@@ -13,6 +13,7 @@ from rich.text import Text
 from .crew import Crew, crew
 from .data_options import EvalOptions
 from .exits import Exit
+from .files_apart import files_apart
 from .output import say, show, write
 from .page import heading, paragraph, table, write_page
 from .search.visible import visible
@@ -31,6 +32,7 @@ def evaluated(options: EvalOptions) -> Exit:
 
     for name in ("html", "csv"):
         check(getattr(options, name), f"--{name}")
+    files_apart(options)
     subject = subject_of(options)
     try:
         with crew(

@@ -7,14 +7,14 @@ import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
 from rich.text import Text
 
-from .data_options import TuneOptions
+from .data_options import STUDY_NAME, TuneOptions
 from .exits import Exit
+from .files_apart import files_apart
 from .mistake import Mistake
 from .output import say, show, write
 from .page import heading, paragraph, table, write_page
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .optimize import SearchTuner, Tuning
     from .optimize.trials import Setting
 
-STUDY = "tuning"
 LEAST = 1e-3  # seconds: a budget of none is refused
 
 
@@ -94,9 +93,9 @@ def _tuner(options: TuneOptions, subject: Subject) -> SearchTuner:
         trials=options.trials,
         num_threads=options.num_threads,
         seed=options.seed or 0,
-        log_dir=_folder(options),
+        log_dir=options.study_folder,
         storage=options.storage,
-        study=options.study or STUDY,
+        study=options.study or STUDY_NAME,
         **said(options, ("cost", "cost_limit")),
     )
 
@@ -118,6 +117,7 @@ def _check(options: TuneOptions) -> None:
 
     check(options.html, "--html")
     as_json_file(options.save)
+    files_apart(options)
     if options.html is not None or options.plots is not None:
         needs("plotly")
     if options.race_only and (options.workers or 1) > 1:
@@ -127,13 +127,9 @@ def _check(options: TuneOptions) -> None:
         raise Mistake(f"--plots {options.plots}: this is a file; name a folder")
 
 
-def _folder(options: TuneOptions) -> Path:
-    return options.log_dir or Path(options.study or STUDY)
-
-
 def _place(options: TuneOptions) -> str:
     """Where a study is kept, without the password that an address may hold."""
-    return str(_folder(options)) if options.storage is None else f"{_folder(options)} and in the storage"
+    return str(options.study_folder) if options.storage is None else f"{options.study_folder} and in the storage"
 
 
 def _progress(options: TuneOptions) -> AbstractContextManager[Any]:
@@ -141,7 +137,7 @@ def _progress(options: TuneOptions) -> AbstractContextManager[Any]:
         return nullcontext()
     from .live_study import LiveStudy
 
-    return LiveStudy(sys.stderr, options.storage or _folder(options) / "study.log", options.study or STUDY)
+    return LiveStudy(sys.stderr, options.storage or options.study_folder / "study.log", options.study or STUDY_NAME)
 
 
 def _estimated(options: TuneOptions, subject: Subject) -> Exit:

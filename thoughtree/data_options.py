@@ -12,6 +12,7 @@ from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, WHOLE, option
 from .program_options import ProgramOptions
 
 WORKERS = "Processes that share the examples, each with --num-threads of them at once. Default: 1."
+STUDY_NAME = "tuning"  # of a study that was given no name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +164,10 @@ class TuneOptions(DataOptions):
     plots: Annotated[
         Path | None, option(OUTPUT, "Front, history and importances, as pages of their own.", metavar="FOLDER")
     ] = None
+
+    @property
+    def study_folder(self) -> Path:
+        return self.log_dir or Path(self.study or STUDY_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
