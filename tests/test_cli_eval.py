@@ -237,6 +237,20 @@ def test_a_metric_that_fails_everywhere_is_the_users_mistake():
     assert json.loads(stopped.stdout)["not_run"] == 3
 
 
+@pytest.mark.parametrize(
+    ("data", "there"), [("need\n1#0\n3#1\n", "none"), ("need,answers,source\n1#0,1,a\n3#1,3,b\n", "answers, source")]
+)
+def test_exact_without_a_label_is_refused_before_a_call(data: str, there: str, tmp_path: Path):
+    (tmp_path / "bare.csv").write_text(data)
+    asked: list[Any] = []
+    with dspy.context(lm=RuleLM(propose=lambda inputs, n: asked.append(inputs) or ["1"])):
+        said = complaint("bare.csv", "--program", "rankings:program", "--metric", "exact")
+    assert said == (
+        f"--metric exact: bare.csv has no column of place to compare with; beside the inputs there are {there}"
+    )
+    assert asked == []
+
+
 def test_a_model_that_is_not_there_is_told_from_a_bad_score():
     with dspy.context(lm=None):
         found = ranked("--model", "openai/nobody", "--api-base", "http://127.0.0.1:9", "--max-errors", "1", "--json")

@@ -289,7 +289,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
 
 def test_a_study_of_something_else_is_not_taken_over():
     in_json(*STUDY[: -len(SPACE)][:3], "--trials", "2", *SPACE)
-    found = run("ranks.csv", "--program", "ranked:made", "--trials", "2", "--metric", "exact", *SPACE)
+    found = run("ranks.csv", "--program", "ranked:made", "--trials", "2", "--metric", "ranked:held", *SPACE)
     assert found.exit_code == 2
     assert found.stderr.startswith("thoughtree: study 'tuning' tunes something else (")
 

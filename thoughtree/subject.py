@@ -65,11 +65,16 @@ class Subject:
 
 def subject_of(options: DataOptions, valset: str | None = None) -> Subject:
     """Raises Mistake, ValueError or OSError, each saying what to mend, before anything is paid."""
+    from .optimize import exact_match
+
     program = program_named(options)
     metric = metric_of(options.metric or "solved")
     inputs = _inputs(options, program)
     examples = _examples(options.data, options, program, inputs)
     fresh = None if valset is None else _examples(valset, options, program, inputs)
+    for source, found in ((options.data, examples), (valset, fresh)):
+        if metric is exact_match and found is not None:
+            _comparable(str(source), found, program)
     if isinstance(program, Program):
         equip(program, options, _readable(program, [*examples, *(fresh or [])]))
     lm = _model(options, program)
@@ -138,6 +143,21 @@ def _examples(source: str, options: DataOptions, program: dspy.Module, inputs: l
 
     types = program.signature if isinstance(program, Program) else None
     return load_examples(source, inputs, split=options.split, limit=options.limit, seed=options.shuffle, types=types)
+
+
+def _comparable(source: str, examples: list[dspy.Example], program: dspy.Module) -> None:
+    """Mistake where `exact` could compare no answer at all; single rows without a label fail by themselves."""
+    from .optimize.fields import fields_of
+
+    labels = {name for example in examples for name in fields_of(example.labels())}
+    outputs = [*program.signature.output_fields] if isinstance(program, Program) else None
+    if labels and (outputs is None or not labels.isdisjoint([*outputs, "reasoning"])):
+        return
+    wanted = "the right answers" if outputs is None else " or ".join(outputs)
+    raise Mistake(
+        f"--metric exact: {source} has no column of {wanted} to compare with; beside the inputs there are "
+        f"{', '.join(sorted(labels)) or 'none'}"
+    )
 
 
 def _readable(program: Program, examples: list[dspy.Example]) -> Iterator[dict[str, Any]]:
