@@ -27,6 +27,7 @@ from .trying import Cost, Hopeless, Trier
 from .tuning import Tuning
 
 AUTO = {"light": 12, "medium": 30, "heavy": 80}  # settings that are tried
+DEFAULTS: dict[str, Any] = {"valset": None, "space": None, "pick": "best", "tolerance": 0.02}  # of `compile`
 
 
 class SearchTuner(Teleprompter):
@@ -127,9 +128,15 @@ class SearchTuner(Teleprompter):
 
         given: as of `compile`.
         """
-        settings = {"valset": None, "space": None, "pick": "best", "tolerance": 0.02, **given}
         with studies.quiet():
-            return self._job(student, **settings).race()
+            return self._job(student, **DEFAULTS | given).race()
+
+    def check(self, student: dspy.Module, **given: Any) -> None:
+        """Raise what `compile` would of its arguments, before a study is opened or a process started.
+
+        given: as of `compile`.
+        """
+        self._job(student, **DEFAULTS | given)
 
     def estimate(
         self,

@@ -271,6 +271,8 @@ def test_the_most_that_it_can_take_is_said_and_nothing_is_done():
         ),
         ((*STUDY, "--auto", "light"), "auto='light', trials=6: both say how many settings are tried"),
         ((*STUDY, "--limit", "3"), "3 examples in trainset and valset: too few to tune on"),
+        ((*STUDY, "--limit", "3", "--workers", "2"), "3 examples in trainset and valset: too few to tune on"),
+        ((*STUDY, "--space", "controller.witdh=3", "--workers", "2"), "space['controller.witdh']: there is no such"),
         ((*STUDY, "--cost-limit", "0"), "cost_limit=0.0: must be a number above 0"),
         ((*STUDY, "--storage", "postgresql://me:hunter2@127.0.0.1:9/none"), "storage='postgresql://"),
         (
@@ -310,7 +312,9 @@ def test_a_model_that_is_not_there_is_an_error_of_the_model(more: tuple[str, ...
 
 
 def test_workers_that_cannot_work_say_why():
-    found = run(*STUDY, "--space", "controller.witdh=3", "--workers", "2")
+    """Of a study that is there already, and tunes something else."""
+    in_json("ranks.csv", "--program", "ranked:made", "--trials", "1", *SPACE)
+    found = run("ranks.csv", "--program", "ranked:made", "--metric", "ranked:held", *SPACE, "--workers", "2")
     assert found.exit_code == 2
     assert found.stderr.endswith("thoughtree: no worker could work at the study\n")
 

@@ -65,6 +65,7 @@ def _compiled(options: TuneOptions, subject: Subject) -> Any:
     """The tuned program. Mistake where no worker got anywhere, each having said why."""
     began, many = time.monotonic(), options.workers or 1
     if many > 1:
+        _tuner(options, subject).check(subject.program, **_given(options, subject))  # once, not by each of them
         alone = replace(options, workers=None, race_only=True, quiet=True)
         codes = at_once(alone, many)
         if all(code > 0 for code in codes):
