@@ -13,7 +13,7 @@ import dspy
 
 from ..modules.header import ENDING, digest, settled
 from ..modules.trace import Trace
-from ..search import Stop
+from ..search import JournalError, Stop
 from .fields import fields_of
 
 
@@ -49,7 +49,10 @@ def replay(program: Any, path: Path, inputs: Mapping[str, Any]) -> Trace:
     with TemporaryDirectory() as folder, dspy.context(lm=lm, trace=[], search_traces=found):
         copy = Path(folder) / path.name
         shutil.copyfile(path, copy)
-        program(**inputs, config={"journal": copy, "stop": ended, "on_failure": "best"})
+        try:
+            program(**inputs, config={"journal": copy, "stop": ended, "on_failure": "best"})
+        except JournalError as error:  # of the copy, whose name nobody has given
+            raise JournalError(str(error).replace(str(copy), str(path))) from error
     return found[-1]
 
 

@@ -7,7 +7,6 @@ Nothing is changed on the disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -59,7 +58,8 @@ class Story:
 
     rows: of each node a saved result's row: id, parent, action, text, status, reason. born: of each node, how many
     replies had been told when it came. settled: of each node that a step led somewhere, the same of that.
-    end: what became of the search; None: it has not ended. notes: what a reader has to know.
+    end: what became of the search; None: it has not ended. damage: the line where reading it ended, and why.
+    notes: what a reader has to know, `damage` too.
     """
 
     path: Path
@@ -69,6 +69,7 @@ class Story:
     born: list[int] = field(default_factory=list[int])
     settled: dict[int, int] = field(default_factory=dict[int, int])
     end: Json | None = None
+    damage: str | None = None
     notes: list[str] = field(default_factory=list[str])
     _result: SearchResult[Any, Any] | None = field(default=None, repr=False)
 
@@ -82,13 +83,20 @@ class Story:
         story = cls(path, _header(path, lines[0] if lines else content))
         if whole < len(content):
             story.notes.append(TORN)
+        number = check = 0
         try:
-            for line in _checked(lines):
-                story._take(line)
+            for number, line in enumerate(lines, 1):
+                body, check = opened(line, check)
+                if number > 1:  # behind the header
+                    story._take(body)
             story._conclude()
         except DAMAGE as error:
             behind = f"reply {len(story.told)}" if story.told else "its header"
-            story.notes.append(f"it is damaged, and read up to there, which is behind {behind} ({error})")
+            story.damage = (
+                f"it is damaged at line {number} of {len(lines)} ({error}), and read up to there, which is behind "
+                f"{behind}: what that line and all behind it tell is missing"
+            )
+            story.notes.append(story.damage)
             story.end = None
         if not story.rows and story.told:
             story.notes.append(BARE)
@@ -197,15 +205,6 @@ def _header(path: Path, line: bytes) -> Json:
             "read it with the version that wrote it"
         )
     return found
-
-
-def _checked(lines: list[bytes]) -> Iterator[bytes]:
-    """The lines behind the header. BrokenChain at the first that is not the one written there."""
-    check = 0
-    for number, line in enumerate(lines):
-        body, check = opened(line, check)
-        if number:
-            yield body
 
 
 def _row(id: int, row: list[Any]) -> Json:

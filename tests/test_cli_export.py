@@ -16,6 +16,7 @@ from hostile import KINDS, obeyed, search
 from puzzle24 import PUZZLE, call
 from thoughtree import Beam, Game24, SearchResult, TreeOfThoughts, result_schema
 from thoughtree.cli import app
+from thoughtree.cli_export import Form
 from thoughtree.offline import offline_lm
 
 
@@ -152,6 +153,46 @@ def test_what_is_wrong_is_said_in_a_line(files: Path, arguments: list[str], said
     assert (code, out) == (2, "")
     assert said in " ".join(told.split())
     assert (files / "run.jsonl").read_bytes() == before
+
+
+def damaged(files: Path, folder: Path) -> Path:
+    """The journal with a changed third line: its header and the line behind that stand."""
+    lines = (files / "run.jsonl").read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2][:20] + b"~" + lines[2][21:]
+    (folder / "bad.jsonl").write_bytes(b"".join(lines))
+    return folder / "bad.jsonl"
+
+
+@pytest.mark.parametrize("form", list(Form))
+def test_of_a_damaged_journal_the_line_is_named(files: Path, form: str, tmp_path: Path):
+    path = damaged(files, tmp_path)
+    count = path.read_bytes().count(b"\n")
+    rows = form in ("preferences", "supervised")
+    for source in (path, tmp_path) if rows else (path,):
+        code, text, told = run(source, "--to", form)
+        assert (code, text == "") == ((4, True) if rows else (0, False))
+        assert told.startswith(f"thoughtree: {path}: it is damaged at line 3 of {count} (it was changed")
+        assert "what that line and all behind it tell is missing" in told
+        assert "of no step" not in told
+
+
+@pytest.mark.parametrize("form", ["dot", "json", "supervised"])
+def test_of_a_whole_journal_there_is_nothing_to_say(files: Path, form: str):
+    assert run(files / "run.jsonl", "--to", form)[2] == ""
+
+
+@pytest.mark.parametrize("wrong", ["settings", "damage"])
+def test_an_error_names_the_journal_that_was_given(files: Path, wrong: str, tmp_path: Path):
+    path = damaged(files, tmp_path) if wrong == "damage" else files / "run.jsonl"
+    knobs = SAME if wrong == "damage" else ("--width", "4")
+    code, _, told = run(path, PUZZLE, *knobs, "--to", "preferences")
+    assert (code, f"thoughtree: journal {path}" in told) == (2, True)
+
+
+def test_a_dash_is_stdout(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(files / "run.jsonl", "--to", "csv", "-o", "-") == run(files / "run.jsonl", "--to", "csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [[], ["run.jsonl"], ["run.jsonl", "--to", "pdf"]])

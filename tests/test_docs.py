@@ -17,11 +17,13 @@ from typing import Any
 
 import dspy
 import pytest
+import typer
 from dspy.clients import Cache
 
 import thoughtree
 from docmodel import NEEDS, SLOW, doc_lm, files
 from pages import ROOT, THEIRS, agree, blocks, commands, printed, run
+from thoughtree.cli import app
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
@@ -104,6 +106,20 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 @pytest.mark.parametrize(("page", "name"), [("command-line.md", "command_line"), ("benchmarks.md", "benchmarks_page")])
 def test_a_generated_page_is_up_to_date(page: str, name: str, generator: Callable[[str], Any]):
     assert text_of(page) == generator(name).page(), f"run `python docs/_generate/{name}.py`"
+
+
+def test_a_shared_option_is_listed_of_the_commands_that_take_it():
+    """As the commands themselves know it, whatever made the page."""
+    group: Any = typer.main.get_command(app)
+    known = {name: {text for one in command.params for text in one.opts} for name, command in group.commands.items()}
+    shared = text_of("command-line.md").split("## Shared options")[1].split("## Exit codes")[0]
+    everybody = re.findall(r"`(\w+)`", shared.split("all: ")[1].splitlines()[0])
+    rows = re.findall(r"^\| `(--[\w-]+).* \| ([^|]+) \|$", shared, re.M)
+    assert ("--html", "`eval`, `compare`, `calibrate`, `tune`") in rows
+    for option, of in rows:
+        named = everybody if of == "all" else re.findall(r"`(\w+)`", of)
+        assert named, option
+        assert [name for name in named if option not in known[name]] == [], option
 
 
 def test_a_benchmark_is_shown_with_its_day_its_machine_and_what_it_missed(generator: Callable[[str], Any]):

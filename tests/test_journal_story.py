@@ -120,7 +120,9 @@ def test_damage_is_said_and_what_stands_before_it_is_read(run: tuple[Path, Any])
     path.write_bytes(b"".join(lines))
     story = Story.read(path)
     assert len(story.told) == 3
-    assert story.notes[0].startswith("it is damaged, and read up to there, which is behind reply 3 (it was changed")
+    assert story.damage == story.notes[0]
+    assert story.damage.startswith(f"it is damaged at line {replies[3] + 1} of {len(lines)} (it was changed")
+    assert "and read up to there, which is behind reply 3: " in story.damage
     assert story.notes[1] == UNENDED
 
 

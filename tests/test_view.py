@@ -359,6 +359,43 @@ def test_the_command_writes_a_page_and_says_where(run: tuple[Path, Any], tmp_pat
     assert "--output" in refused.stderr
 
 
+def test_the_command_says_where_a_journal_is_damaged(run: tuple[Path, Any], tmp_path: Path) -> None:
+    lines, bad = run[0].read_bytes().splitlines(keepends=True), tmp_path / "bad.jsonl"
+    lines[2] = lines[2][:20] + b"~" + lines[2][21:]
+    bad.write_bytes(b"".join(lines))
+    damage = f"it is damaged at line 3 of {len(lines)} (it was changed"
+    alone = CliRunner().invoke(app, ["view", str(bad)])
+    assert (alone.exit_code, alone.stdout) == (0, f"{tmp_path / 'bad.html'}\n")
+    assert alone.stderr.startswith(f"thoughtree: {bad}: {damage}")
+    run[1].search.save(tmp_path / "result.json")
+    joined = CliRunner().invoke(app, ["view", str(tmp_path / "result.json"), "--journal", str(bad)])
+    assert (joined.exit_code, joined.stdout, joined.stderr.count("\n")) == (2, "", 1)
+    assert damage in joined.stderr
+    assert "another run" not in joined.stderr
+
+
+def test_a_dash_is_stdout(run: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(app, ["view", str(run[0]), "-o", "-"])
+    assert (found.exit_code, found.stdout, found.stderr) == (0, page([Run.of(run[0])]), "")
+    opened = CliRunner().invoke(app, ["view", str(run[0]), "-o", "-", "--open"])
+    assert (opened.exit_code, opened.stderr.count("\n")) == (2, 1)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="streams have no such names on this system")
+def test_of_a_stream_the_page_has_to_be_named(run: tuple[Path, Any], tmp_path: Path) -> None:
+    with run[0].open("rb") as file:
+        stream = f"/dev/fd/{file.fileno()}"
+        found = CliRunner().invoke(app, ["view", stream])
+        assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+        assert "-o FILE" in found.stderr
+        named = CliRunner().invoke(app, ["view", stream, "-o", str(tmp_path / "tree.html")])
+        assert (named.exit_code, named.stdout) == (0, f"{tmp_path / 'tree.html'}\n")
+    (tmp_path / "link.jsonl").symlink_to(run[0])  # a link of somebody's own has its place
+    assert view(tmp_path / "link.jsonl") == tmp_path / "link.html"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the browser")
 def test_it_is_shown_in_the_browser_where_that_was_asked_for(run: tuple[Path, Any], tmp_path: Path) -> None:

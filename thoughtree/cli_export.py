@@ -6,6 +6,7 @@ import csv
 import enum
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +17,11 @@ import typer
 from .declaring import OUTPUT, PROBLEM, option
 from .exits import Exit
 from .mistake import Mistake
-from .output import say, write
+from .output import STDOUT, say, say_notes, write
 from .problem import equip, program_of
 from .program_options import ProgramOptions
 from .search import SearchResult
+from .search.story import Story
 from .typed_input import inputs_of
 
 
@@ -66,7 +68,9 @@ class ExportOptions(ProgramOptions):
         list[str] | None,
         option(PROBLEM, "An input field of the problem by name. Repeatable.", metavar="NAME=VALUE"),
     ] = None
-    output: Annotated[Path | None, option(OUTPUT, "The file to write. Default: stdout.", "--output", "-o")] = None
+    output: Annotated[
+        Path | None, option(OUTPUT, "The file to write. Default: stdout, which - means too.", "--output", "-o")
+    ] = None
     most: Annotated[
         int | None, option(OUTPUT, "Nodes that a drawing shows, the solution's path and the nearest first.", min=1)
     ] = None
@@ -80,11 +84,17 @@ def exported(options: ExportOptions) -> Exit:
     _check(options)
     rows = _rows(options) if options.to in (Form.PREFERENCES, Form.SUPERVISED) else None
     text = _drawn(options) if rows is None else "".join(json.dumps(row) + "\n" for row in rows)
-    if options.output is None:
+    stories = list(_stories(options.source))
+    for story in stories:
+        say_notes(story)
+    if options.output in (None, STDOUT):
         write(text)
     else:
         options.output.write_bytes(text.encode("utf-8", "backslashreplace"))
     if rows is not None and not rows:
+        if any(story.damage for story in stories):
+            say(f"{options.source}: what can be read of it gives no row")
+            return Exit.FAILED
         more = "" if _names_a_problem(options) else "; with the problem that was searched, code judges the steps"
         say(f"{options.source}: of no step in it is enough known for a row{more}")
         return Exit.FAILED
@@ -96,7 +106,7 @@ def _names_a_problem(options: ExportOptions) -> bool:
 
 
 def _check(options: ExportOptions) -> None:
-    if options.output is not None and options.output.exists() and options.output.samefile(options.source):
+    if options.output not in (None, STDOUT) and options.output.exists() and options.output.samefile(options.source):
         raise Mistake(f"--output {options.output}: this is what is exported; give another name")
     if options.margin is not None and options.to is not Form.PREFERENCES:
         raise Mistake(f"--margin: only --to preferences has this, not {options.to}")
@@ -116,6 +126,16 @@ def _drawn(options: ExportOptions) -> str:
     return json.dumps(_saved(options.source), indent=2) + "\n"
 
 
+def _stories(source: Path) -> Iterator[Story]:
+    """The journals that are exported, as far as they can be read."""
+    from .optimize.replaying import journals_in
+    from .optimize.sources import is_journal
+
+    for path in journals_in(source) if source.is_dir() else [source]:
+        if is_journal(path):
+            yield Story.read(path)
+
+
 def _result(path: Path) -> SearchResult[Any, Any]:
     """As it is to be read by people: its states are what its task said of them."""
     from .viewer import Run
@@ -128,7 +148,6 @@ def _result(path: Path) -> SearchResult[Any, Any]:
 
 def _saved(path: Path) -> Any:
     from .optimize.sources import is_journal
-    from .search.story import Story
 
     if is_journal(path):
         return Story.read(path).saved()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 from .declaring import OUTPUT, PROBLEM, option
 from .exits import Exit
 from .mistake import Mistake
-from .output import write
+from .output import STDOUT, say_notes, write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +36,31 @@ class ViewOptions:
     ] = None
     output: Annotated[
         Path | None,
-        option(OUTPUT, "The page. Default: beside the first file, with the ending .html.", "--output", "-o"),
+        option(
+            OUTPUT, "The page; - is stdout. Default: beside the first file, with the ending .html.", "--output", "-o"
+        ),
     ] = None
     open: Annotated[bool, option(OUTPUT, "Show it in the browser.", "--open")] = False
 
 
 def viewed(options: ViewOptions) -> Exit:
-    from .viewer import view
+    from . import viewer
 
+    if options.open and options.output == STDOUT:
+        raise Mistake("--open: shows a file, and --output - writes none; give it a name")
+    path = viewer.beside(options.source) if options.output is None else options.output
+    runs = viewer.runs_of(options.source, options.other, options.journal)
+    for run in runs:
+        if run.story is not None:
+            say_notes(run.story)
+    if path == STDOUT:
+        write(viewer.page(runs))
+        return Exit.SOLVED
     try:
-        path = view(options.source, options.other, to=options.output, journal=options.journal, open=options.open)
+        viewer.write(path, viewer.page(runs))
     except FileExistsError as error:
         raise Mistake(f"--output {error.filename}: {error.strerror}") from error
+    if options.open:
+        webbrowser.open(path.resolve().as_uri())
     write(f"{path}\n")
     return Exit.SOLVED

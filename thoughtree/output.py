@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -15,9 +16,11 @@ from rich.text import Text
 from .exits import Exit
 from .mistake import Mistake
 from .modules.calls.redaction import redact
+from .search.story import Story
 from .search.visible import one_line
 
 ENDLESS = 100_000  # columns of what is no terminal: whoever reads it wraps its lines
+STDOUT = Path("-")  # as --output
 LONGEST = 2_000  # characters of a message: what is wrong and its mend, and not all of the wrong value between them
 
 
@@ -57,6 +60,12 @@ def say(message: str) -> None:
     if len(line) > LONGEST:
         line = f"{line[: LONGEST // 2]} ... ({len(line) - LONGEST:,} more characters) ... {line[-LONGEST // 2 :]}"
     _render(sys.stderr, Text(f"thoughtree: {line}"))
+
+
+def say_notes(story: Story) -> None:
+    """Write to stderr what a reader of this journal has to know, such as where it is damaged."""
+    for note in story.notes:
+        say(f"{story.path}: {note}")
 
 
 def write(text: str) -> None:

@@ -54,6 +54,11 @@ class Option:
         names = f"{self.names} {self.takes}".rstrip()
         return f"| {_cell(f'`{names}`')} | {_cell(self.help)} |"
 
+    def row_of(self, commands: list[str], users: list[str]) -> str:
+        """The row, with the commands that have it, of those that share options."""
+        of = "all" if commands == users else ", ".join(f"`{name}`" for name in commands)
+        return f"{self.row} {of} |"
+
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
@@ -105,6 +110,16 @@ def _tables(listed: list[Option], level: str) -> Iterator[str]:
         yield "\n".join(option.row for option in listed if option.panel == panel) + "\n"
 
 
+def _shared_tables(listed: list[Option], have: dict[str, list[Option]]) -> Iterator[str]:
+    """The same of several commands. An option counts as a command's where that has it with these very words."""
+    for panel in dict.fromkeys(option.panel for option in listed):
+        yield f"### {panel}\n\n| option | | of |\n|---|---|---|"
+        for option in listed:
+            if option.panel == panel:
+                yield option.row_of([name for name, options in have.items() if option in options], list(have))
+        yield ""
+
+
 def page() -> str:
     """The page as it has to be."""
     commands = {str(info.name): info for info in app.registered_commands}
@@ -119,8 +134,9 @@ def page() -> str:
         parts.append(f"## {name}\n\n`thoughtree {name} {takes}[OPTIONS]`\n\n{inspect.getdoc(info.callback)} {more}")
         parts.extend(_tables(own, "###"))
     users = [name for name in commands if any(option in shared for option in have[name])]
-    parts.append(f"## Shared options\n\nOf {', '.join(f'`{name}`' for name in users)}.\n")
-    parts.extend(_tables(shared, "###"))
+    named = ", ".join(f"`{name}`" for name in users)
+    parts.append(f"## Shared options\n\nEach row names the commands that have it; all: {named}.\n")
+    parts.extend(_shared_tables(shared, {name: have[name] for name in users}))
     rows = "\n".join(f"| {int(code)} | {meaning} |" for code, meaning in MEANINGS.items())
     parts.append(f"## Exit codes\n\n| code | meaning |\n|---|---|\n{rows}")
     return "\n".join(parts) + "\n"

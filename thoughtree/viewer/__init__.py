@@ -6,6 +6,6 @@
 from .document import calls, document
 from .page import page
 from .runs import Run
-from .writing import view
+from .writing import beside, runs_of, view, write
 
-__all__ = ["Run", "calls", "document", "page", "view"]
+__all__ = ["Run", "beside", "calls", "document", "page", "runs_of", "view", "write"]

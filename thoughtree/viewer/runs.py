@@ -67,6 +67,10 @@ class Run:
         here = [(node.parent, action) for node, action in zip(self.result.tree, self.actions, strict=True)][1:]
         there = [(row["parent"], row.get("action")) for row in story.rows[1:]]
         if len(told) != len(self.result.tree) or here != there:
+            if story.end is None and here[: len(there)] == there:
+                why = story.damage or "it has no end"
+                count = f"{len(story.rows)} of the {len(self.result.tree)} nodes of {self.name}"
+                raise ValueError(f"journal {story.path} tells {count}: {why}; leave it out, or give the whole one")
             raise ValueError(
                 f"journal {story.path} is of another run than {self.name}: {len(story.rows)} nodes there, "
                 f"{len(self.result.tree)} here" + ("" if len(here) != len(there) else ", with other actions")

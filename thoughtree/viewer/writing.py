@@ -27,22 +27,39 @@ def view(
     source: a prediction of a search, its SearchResult, the path of a saved one, or that of a journal; a journal that
     has not ended is shown as far as it goes. other: a second one, to compare with. to: the file; by default beside the
     source, or tree.html. journal: of the run whose result `source` is, for its prompts and replies. open: show it.
-    Raises ValueError for a source that is none, FileExistsError where `to` is something else than such a page.
+    Raises ValueError for a source that is none, and for a stream without `to`, FileExistsError where `to` is something
+    else than such a page.
     """
-    runs = [Run.of(source, journal)]
-    if other is not None:
-        runs.append(Run.of(other))
-        if runs[0].name == runs[1].name:
-            runs[0].name, runs[1].name = f"{runs[0].name} (A)", f"{runs[1].name} (B)"
     path = beside(source) if to is None else Path(to)
-    write(path, page(runs))
+    write(path, page(runs_of(source, other, journal)))
     if open:
         webbrowser.open(path.resolve().as_uri())
     return path
 
 
+def runs_of(source: Any, other: Any = None, journal: str | Path | None = None) -> list[Run]:
+    """What a page is of: one search, or two whose names differ."""
+    runs = [Run.of(source, journal)]
+    if other is not None:
+        runs.append(Run.of(other))
+        if runs[0].name == runs[1].name:
+            runs[0].name, runs[1].name = f"{runs[0].name} (A)", f"{runs[1].name} (B)"
+    return runs
+
+
 def beside(source: Any) -> Path:
-    return Path(source).with_suffix(".html") if isinstance(source, str | Path) else Path("tree.html")
+    """The page of a source, where no other was named. ValueError for a stream, which has no folder of its own."""
+    if not isinstance(source, str | Path):
+        return Path("tree.html")
+    path = Path(source)
+    if path.is_symlink() and path.is_file() and _is_of_the_system(path.absolute().parent.resolve()):
+        raise ValueError(f"{source}: a stream has no place for a page beside it; name one with -o FILE (to=FILE)")
+    return path.with_suffix(".html")
+
+
+def _is_of_the_system(folder: Path) -> bool:
+    """Where /dev/stdin and /dev/fd/3 are, which count as files where a file was redirected to them."""
+    return folder in (Path("/dev"), Path("/dev/fd")) or Path("/proc") in folder.parents
 
 
 def write(path: Path, text: str) -> None:
