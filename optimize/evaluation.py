@@ -39,10 +39,13 @@ class EvaluationResult(DSPyResult):
         seconds: float,
         failure_score: float | None = None,
         not_run: int = 0,
+        unfinished: Usage = FREE,
+        unpriced: int = 0,
     ) -> None:
         self._outcomes = sorted(outcomes, key=lambda outcome: outcome.index)
         self._failure_score, self._metric = failure_score, metric
         self._seconds, self._not_run = seconds, not_run
+        self._unfinished, self._unpriced = unfinished, unpriced  # of examples that were begun, and are not run
         triples = [(o.example, o.prediction, failure_score if o.score is None else o.score) for o in self._outcomes]
         self._scores = [score for *_, score in triples if score is not None]
         mean: Any = round(100 * fmean(self._scores), 2) if self._scores else None
@@ -101,8 +104,10 @@ class EvaluationResult(DSPyResult):
 
     @property
     def spent(self) -> Usage:
-        """By the program on all examples: calls, tokens, dollars, seconds of call time. Resumed ones included."""
-        return sum((outcome.spent for outcome in self._outcomes), FREE)
+        """By the program on all examples: calls, tokens, dollars, seconds of call time. Resumed ones included,
+        and what this run paid for those that it left half done.
+        """
+        return sum((outcome.spent for outcome in self._outcomes), self._unfinished)
 
     @property
     def judged(self) -> Usage:
@@ -112,7 +117,7 @@ class EvaluationResult(DSPyResult):
     @property
     def unpriced(self) -> int:
         """Calls whose dollars nobody knows: `spent.cost` lacks them."""
-        return sum(outcome.unpriced for outcome in self._outcomes)
+        return sum((outcome.unpriced for outcome in self._outcomes), self._unpriced)
 
     def per_example(self, what: str = "calls", *, failed: bool = False) -> float | None:
         """The mean spending on a scored example: "calls", "tokens", "cost" (dollars), "seconds" (wall time).

@@ -14,13 +14,14 @@ import dspy
 
 from ..modules.calls.limit import limit
 from ..modules.program import Program
+from ..search.protocol import FREE
 from ..search.visible import visible
 from . import identity
 from .evaluation import EvaluationResult, EvaluationStopped
 from .fields import keys_of
 from .log import Log
 from .log_lines import LogError
-from .metering import Metering
+from .metering import Metering, Tally
 from .outcome import Outcome
 from .report import Progress
 from .running import Runner
@@ -71,6 +72,7 @@ class Run:
         self.runner = Runner(program, scorer, Metering.here(history, keeps), journals, details)
         self.progress = Progress(len(self.devset), progress)
         self.jobs: dict[str, Job] = {key: (index, self.devset[index], key) for index, key in enumerate(keys)}  # left
+        self._half: dict[str, Tally] = {}  # of examples that were begun, and are not counted
         self._idle = False
         self._over = threading.Event()
 
@@ -123,12 +125,12 @@ class Run:
         """Nothing once the run was stopped, nor where another process is at this job, or has done it."""
         with self._mine(job) as mine:
             if mine:
-                self._ended(job, self.runner.run(*job))
+                self._ended(job, self.runner.run(*job, self._begun(job)))
 
     async def aone(self, job: Job) -> None:
         with self._mine(job) as mine:
             if mine:
-                self._ended(job, await self.runner.arun(*job))
+                self._ended(job, await self.runner.arun(*job, self._begun(job)))
 
     @contextmanager
     def _mine(self, job: Job) -> Iterator[bool]:
@@ -169,7 +171,14 @@ class Run:
         if outcome.score is None:
             self._failed(outcome)
         if outcome.at != "limit":  # else as if it had not been run: its score would be the limit's doing
+            self._half.pop(key, None)
             self._count(outcome)
+
+    def _begun(self, job: Job) -> Tally:
+        tally = Tally()
+        with self._lock:
+            self._half[job[2]] = tally
+        return tally
 
     def _count(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -192,13 +201,15 @@ class Run:
     def result(self) -> EvaluationResult:
         """What was found until now."""
         with self._lock:
-            outcomes = list(self.outcomes)
+            outcomes, half = list(self.outcomes), list(self._half.values())
         return EvaluationResult(
             outcomes,
             metric=self.scorer.name,
             seconds=time.monotonic() - self.began,
             failure_score=self.failure_score,
             not_run=len(self.devset) - len(outcomes),
+            unfinished=sum((tally.usage() for tally in half), FREE),
+            unpriced=sum(tally.unpriced for tally in half),
         )
 
     def verdict(self, result: EvaluationResult) -> None:

@@ -59,9 +59,12 @@ class Runner:
         object.__setattr__(self, "nested", _searches_inside(self.program))
         object.__setattr__(self, "secrets", _keys(self.program) | _keys(self.scorer.metric))
 
-    def run(self, index: int, example: dspy.Example, key: str) -> Outcome:
-        """With the program's and the metric's synchronous forms. Exceptions become the outcome's error."""
-        outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+    def run(self, index: int, example: dspy.Example, key: str, tally: Tally | None = None) -> Outcome:
+        """With the program's and the metric's synchronous forms. Exceptions become the outcome's error.
+
+        tally: to count the program's calls on, for who wants to know of them before it ends.
+        """
+        outcome, tally, began = Outcome(index, example), tally or Tally(), time.monotonic()
         replies = None
         try:
             replies = self._replies(key)
@@ -78,9 +81,9 @@ class Runner:
         except (Exception, CancelledError) as error:
             return self._lost(outcome, "metric", error, judging)
 
-    async def arun(self, index: int, example: dspy.Example, key: str) -> Outcome:
+    async def arun(self, index: int, example: dspy.Example, key: str, tally: Tally | None = None) -> Outcome:
         """With `acall` and, where the metric is async, awaiting it."""
-        outcome, tally, began = Outcome(index, example), Tally(), time.monotonic()
+        outcome, tally, began = Outcome(index, example), tally or Tally(), time.monotonic()
         replies = None
         try:
             replies = self._replies(key)

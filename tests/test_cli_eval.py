@@ -118,7 +118,7 @@ def test_the_budget_of_the_whole_run_stops_it_and_what_was_scored_is_told():
     found = ranked("--num-threads", "1", "--total-calls", "5", "--json")
     told = json.loads(found.stdout)
     assert (found.exit_code, told["scored"], told["failed"], told["not_run"]) == (4, 2, 0, 2)
-    assert told["score"] == 50.0
+    assert (told["score"], told["spent"]["calls"]) == (50.0, 5)
     assert "limit" in found.stderr
     assert complaint("ranks.csv", "--program", "rankings:program", "--total-cost", "-1").startswith(
         "limit(cost=-1.0): give a finite number"
@@ -286,12 +286,18 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
 
 SLOW = """
     import threading
+    from pathlib import Path
     from rankings import model, program
     from thoughtree.testing import RuleLM
 
+    asked = set()
+
     def propose(inputs, n):
-        if inputs["need"].startswith("3"):
+        need = inputs["need"]
+        if need in asked and need.startswith("3"):
+            Path(f"{need}.hangs").touch()
             threading.Event().wait()
+        asked.add(need)
         return [str(place) for place in range(1, (n or 8) + 1)]
 
     def slow():
@@ -302,7 +308,9 @@ SLOW = """
 
 
 def test_an_interrupt_reports_what_there_is(tmp_path: Path):
-    """Examples that need 3 never end; the other two are scored, kept, and told."""
+    """Examples that need 3 never end: each has made a call, and hangs in its second. The other two are scored, kept,
+    and told; what all have made is counted.
+    """
     (tmp_path / "slow.py").write_text(dedent(SLOW))
     arguments = ["eval", "ranks.csv", "--program", "slow:slow", "--resume", "kept", "--json"]
     child = subprocess.Popen(
@@ -316,7 +324,8 @@ def test_an_interrupt_reports_what_there_is(tmp_path: Path):
         until = time.monotonic() + 60
         while time.monotonic() < until and child.poll() is None:
             logs = list(Path("kept").glob("*.jsonl"))
-            if logs and sum(line.count('"score": 1.0') for line in logs[0].read_text().splitlines()) == 2:
+            hang = len(list(Path().glob("*.hangs"))) == 2
+            if hang and logs and sum(line.count('"score": 1.0') for line in logs[0].read_text().splitlines()) == 2:
                 break
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
@@ -326,4 +335,5 @@ def test_an_interrupt_reports_what_there_is(tmp_path: Path):
     assert child.returncode == 130, err
     told = json.loads(out)
     assert (told["score"], told["scored"], told["not_run"]) == (100.0, 2, 2)
+    assert told["spent"]["calls"] == 2 * 2 + 2 * 2
     assert err == "thoughtree: interrupted; 2 of 4 examples were scored; the same command goes on from there\n"
