@@ -606,12 +606,15 @@ def test_an_inner_cancellation_is_that_examples_failure():
 def test_ctrl_c_keeps_what_is_there_and_stops_the_rest(tmp_path, threads):
     """The last example to begin sends the signal, and then hangs. Of two threads the other one hangs from the start."""
     release, program, path = threading.Event(), Says(lambda i: hang(i)), tmp_path / "kept.json"
+    other = threading.Event()  # hangs
 
     def hang(i):
         if i == threads:
+            assert threads == 1 or other.wait(PATIENCE)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             release.wait(PATIENCE)
         if i == threads - 2:
+            other.set()
             release.wait(PATIENCE)
         return i
 

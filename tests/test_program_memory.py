@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import pickle
 import subprocess
 import sys
@@ -21,6 +22,14 @@ from thoughtree import Beam, TreeOfThoughts
 from thoughtree.testing import RuleLM
 
 QUESTION = "a long question, " * 100
+
+
+@pytest.fixture(autouse=True)
+def unlogged():
+    """pytest keeps what is logged until a test's end, and a library that other tests import may have turned it on."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def rules() -> RuleLM:
