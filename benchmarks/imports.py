@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .report import Report, Row, at_most, beside
 
-STATEMENTS = {"dspy": "import dspy", "thoughtree": "import thoughtree"}
+STATEMENTS = {"dspy": "import dspy", "thoughtree": "from thoughtree import TreeOfThoughts"}
 TIMED = "from time import perf_counter as now; t = now(); {}; print(now() - t)"
 REPEATS = 15
 AT_MOST = 1.15

@@ -232,6 +232,14 @@ def test_output_that_cannot_be_written_is_said_in_one_line(environment, tmp_path
 
 
 @needs_full
+@pytest.mark.parametrize("words", ["--help", "--version", "", "solve --help"])
+def test_a_help_text_that_cannot_be_written_is_said_in_one_line(environment, tmp_path, words):
+    done = shell(f'"$python" -m thoughtree {words} >/dev/full', environment, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "thoughtree: the output cannot be written: No space left on device\n"
+
+
+@needs_full
 def test_messages_that_cannot_be_written_cost_nobody_the_result(environment, tmp_path):
     done = shell("$solve '4 9 10 13' 2>/dev/full", environment, tmp_path)
     assert done.returncode == 0
@@ -307,4 +315,4 @@ def test_the_console_script_is_declared():
     project = Path(__file__).parents[1] / "pyproject.toml"
     if not project.exists():
         pytest.skip("no checkout around these tests")
-    assert 'thoughtree = "thoughtree.cli:main"' in project.read_text()
+    assert 'thoughtree = "thoughtree.__main__:main"' in project.read_text()

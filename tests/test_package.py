@@ -165,7 +165,7 @@ def test_public_names_are_there_and_listed():
 
 def test_importing_loads_nothing_that_only_some_need():
     code = (
-        "import json, sys, dspy; before = set(sys.modules); import thoughtree; "
+        "import json, sys, dspy; before = set(sys.modules); from thoughtree import TreeOfThoughts; "
         "print(json.dumps([*set(sys.modules) - before]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -174,6 +174,24 @@ def test_importing_loads_nothing_that_only_some_need():
     assert {name.split(".")[0] for name in loaded} & heavy == set()
     assert {name for name in loaded if name.startswith(("thoughtree.cli", "thoughtree.testing"))} == set()
     assert "thoughtree.modules.tree_of_thoughts" in loaded
+
+
+def test_names_are_loaded_when_they_are_asked_for():
+    code = (
+        "import sys, thoughtree; assert 'dspy' not in sys.modules; thoughtree.SearchResult; "
+        "assert 'dspy' not in sys.modules; thoughtree.optimize.Evaluate; assert 'dspy' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(thoughtree.__all__) <= set(dir(thoughtree))
+    with pytest.raises(AttributeError, match="module 'thoughtree' has no attribute 'nothing'"):
+        _ = thoughtree.nothing
+
+
+def test_no_public_name_is_a_modules():
+    """Importing a module sets the attribute of its name, and would hide what is public by it."""
+    modules = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert "search" in modules
+    assert modules.isdisjoint(set(thoughtree.__all__) - {"__version__"})
 
 
 def test_the_package_says_that_it_is_typed():

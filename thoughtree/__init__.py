@@ -8,16 +8,27 @@ print(solve(question="...").answer)
 
 import logging
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-
-from .modules import SearchFailed, SearchPrediction, SearchProgress, TreeOfThoughts, limit, load
-from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeStatus, SearchResult, SearchStatus
-from .tasks import FreeText, Game24, Task
 
 if TYPE_CHECKING:
     from .local import local_lm
-    from .modules import LATS, RAP, Lessons, Recording, RecordLM, ReplayLM, aexecute, execute, repeatable
+    from .modules import (
+        LATS,
+        RAP,
+        Lessons,
+        Recording,
+        RecordLM,
+        ReplayLM,
+        SearchFailed,
+        SearchPrediction,
+        SearchProgress,
+        TreeOfThoughts,
+        aexecute,
+        execute,
+        limit,
+        load,
+        repeatable,
+    )
     from .optimize import (
         BootstrapSearch,
         Evaluate,
@@ -37,11 +48,12 @@ if TYPE_CHECKING:
         supervised_rows,
     )
     from .schema import result_schema
-    from .tasks import Blocksworld
+    from .search import ABMCTS, DFS, MCTS, Beam, BestFirst, Budget, Illegal, NodeStatus, SearchResult, SearchStatus
+    from .tasks import Blocksworld, FreeText, Game24, Task
     from .viewer import view
 
+    __version__: str
 
-__version__ = version("thoughtree")
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent, unless logging is configured
 
 __all__ = [
@@ -97,23 +109,44 @@ __all__ = [
 ]
 
 
-# Loaded when they are asked for.
-_LAZY = {
-    **dict.fromkeys(("LATS", "RAP", "Lessons", "aexecute", "execute", "repeatable"), "modules"),
-    **dict.fromkeys(("RecordLM", "Recording", "ReplayLM"), "modules"),
-    **dict.fromkeys(
-        ("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"), "optimize"
+# All are loaded when they are first asked for: so the command line answers an interrupt before DSPy is there, and who
+# only reads results never loads it.
+_HOMES = {
+    "modules": (
+        *("LATS", "RAP", "TreeOfThoughts", "Lessons", "aexecute", "execute", "repeatable", "limit", "load"),
+        *("RecordLM", "Recording", "ReplayLM", "SearchFailed", "SearchPrediction", "SearchProgress"),
     ),
-    **dict.fromkeys(("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"), "optimize"),
-    **dict.fromkeys(("calibrate_rater", "compare", "distill", "preference_pairs", "supervised_rows"), "optimize"),
-    "Blocksworld": "tasks",
-    "local_lm": "local",
-    "result_schema": "schema",
-    "view": "viewer",
+    "search": (
+        *("ABMCTS", "DFS", "MCTS", "Beam", "BestFirst", "Budget"),
+        *("Illegal", "NodeStatus", "SearchResult", "SearchStatus"),
+    ),
+    "tasks": ("Blocksworld", "FreeText", "Game24", "Task"),
+    "optimize": (
+        *("Evaluate", "ExactMatch", "SearchTuner", "Solved", "exact_match", "load_examples", "solved"),
+        *("BootstrapSearch", "RoleOptimizer", "gepa_metric", "role_examples"),
+        *("calibrate_rater", "compare", "distill", "preference_pairs", "supervised_rows"),
+    ),
+    "local": ("local_lm",),
+    "schema": ("result_schema",),
+    "viewer": ("view",),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_SUBPACKAGES = ("modules", "optimize", "search", "signatures", "tasks", "testing", "viewer")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found: Any = version(__name__)
+    elif name in _HOME:
+        found = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _SUBPACKAGES:
+        return import_module(f".{name}", __name__)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    return globals().setdefault(name, found)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -30,7 +30,7 @@ from .modules import SearchPrediction
 from .modules.program import Program
 from .offline import MODEL, NOTICE
 from .options import Options
-from .output import prepare, say, show, write
+from .output import flushed, prepare, say, show, write
 from .problem import problem_of
 from .report import answer_text, as_json, summary_text
 from .search import SearchResult, Stop
@@ -46,10 +46,11 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The console script."""
+    """What the console script runs, once all is imported."""
     prepare()
     warnings.showwarning = lambda message, *_: say(f"warning: {message}")
-    app()
+    with flushed():
+        app()
 
 
 def _version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
+from .early_interrupt import raised
 from .exits import Exit
 from .mistake import Mistake
 from .output import PipeClosed, say
@@ -17,7 +18,8 @@ def guarded(work: Callable[[], Exit]) -> Exit:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a server that hangs up is no reader who has gone
     try:
         try:
-            return work()
+            with raised():
+                return work()
         except Mistake as mistake:
             say(str(mistake))
             return mistake.code

@@ -86,6 +86,22 @@ def _render(stream: TextIO, *things: RenderableType) -> None:
 
 
 @contextmanager
+def flushed() -> Iterator[None]:
+    """What others print to stdout within it, such as a help text, is written by its end, or SystemExit says why not."""
+    try:
+        with _writing(sys.stdout):
+            try:
+                yield
+            finally:
+                sys.stdout.flush()
+    except PipeClosed as closed:
+        sys.exit(closed.code)
+    except Mistake as mistake:
+        say(str(mistake))
+        sys.exit(mistake.code)
+
+
+@contextmanager
 def _writing(stream: TextIO) -> Iterator[None]:
     """PipeClosed where nobody reads any more, and Mistake where the output cannot be written."""
     try:
