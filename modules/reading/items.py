@@ -41,7 +41,7 @@ def marker(line: str) -> Marker:
     """The list marker of a stripped line. `8 - 5`, `1.5 * 2`, `x: 3` of an equation begin with none."""
     if mark := LABEL.match(line):
         return Marker("label", ordinal(mark[1] or mark[2]), line[mark.end() :].strip())
-    if mark := _NUMBER.match(line.translate(_FULL_WIDTH)):
+    if mark := _NUMBER.match(line if line.isascii() else line.translate(_FULL_WIDTH)):
         digits = next((group for group in mark.groups() if group), None)
         place = int(digits) if digits else ord(mark[0]) - ord("①") + 1
         return Marker("number", place, line[mark.end() :].strip())

@@ -32,14 +32,18 @@ def lines(text: str) -> list[Line]:
     found: list[Line] = []
     blank = False
     for raw in _untag(text).split("\n"):
-        line = _QUOTE.sub("", raw.strip(), count=1)
+        line = raw.strip()
+        if line.startswith(">"):
+            line = _QUOTE.sub("", line, count=1)
         if line.startswith("|") and line.endswith("|") and line.count("|") > 2:
             line = _row(line)
         if not line or _RULE.fullmatch(line):
             blank = True
             continue
         heading = _HEADING.match(line) or _BOLD_LINE.fullmatch(line)
-        line = unbold(_HEADING.sub("", line, count=1)).strip()
+        if heading:
+            line = _HEADING.sub("", line, count=1)
+        line = unbold(line).strip()
         mark = marker(line)
         if heading and mark.kind == "text":
             mark = Marker("heading", 0, line)

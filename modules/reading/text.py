@@ -148,9 +148,11 @@ _ARITHMETIC = re.compile(r"(?=[^0-9]{0,200}[0-9])[0-9\s.,;+\-*/=()]{1,400}")
 
 def arithmetic(line: str) -> str:
     """One line with full-width forms, unicode operators and LaTeX arithmetic in ASCII; the rest as it was."""
-    line = line.translate(_DIGITS | _OPERATORS if _CJK.search(line) else _WIDE)
-    line = _MATH.sub(_unmath, _FRACTION.sub(r"\1/\2", line) if "\\" in line else line)
-    line = _MINUS.sub("-", _SIGN.sub(_sign, line))
+    if not line.isascii():
+        line = line.translate(_DIGITS | _OPERATORS if _CJK.search(line) else _WIDE)
+    if not line.isascii() or "$" in line or "\\" in line:
+        line = _MATH.sub(_unmath, _FRACTION.sub(r"\1/\2", line) if "\\" in line else line)
+        line = _MINUS.sub("-", _SIGN.sub(_sign, line))
     if _EQUATION.search(line):
         line = _TIMES.sub(r"\1*\2", _LOOSE_SIGN.sub(_sign, line))
     return line
@@ -175,12 +177,15 @@ _PAIRS = (
     ("**", "**"), ("__", "__"), ("~~", "~~"), ("*", "*"), ("_", "_"), ("``", "``"), ("`", "`"),
     ('"', '"'), ("“", "”"), ("„", "“"), ("'", "'"), ("‘", "’"), ("«", "»"), ("「", "」"),
 )  # fmt: skip
+_OPENING = frozenset(left[0] for left, _ in _PAIRS)
 
 
 def unwrap(text: str) -> str:
     """The text without emphasis and quotes that enclose all of it."""
     text = text.strip()
     for _ in range(6):  # a limit, so that a wall of quotes costs no more than its length
+        if text[:1] not in _OPENING:
+            break
         for left, right in _PAIRS:
             inside = text[len(left) : -len(right)]
             if text.startswith(left) and text.endswith(right) and inside.strip() and _encloses(inside, left, right):
@@ -202,6 +207,8 @@ _BOLD = re.compile(r"\*\*|\n")
 
 def unbold(text: str) -> str:
     """The text without `**bold**` marks; a power (`x**2`, `2 ** 3`) stays."""
+    if "**" not in text:
+        return text
     dropped: list[tuple[int, int]] = []
     opened: tuple[int, int] | None = None
     for mark in _BOLD.finditer(text):
