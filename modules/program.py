@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from ..search import Budget
+from ..search.whole_file import write_whole
 from ..tasks import Task
 from .background import in_thread
 from .combination import check
@@ -69,6 +71,16 @@ class Program(dspy.Module):
         state: dict[str, Any] = super().dump_state(json_mode=json_mode)
         lms = {name: predictor.lm for name, predictor in self.named_predictors()}
         return {name: without_keys(part, lms.get(name)) for name, part in state.items()}
+
+    def save(self, path: str | Path, save_program: bool = False, modules_to_serialize: list[Any] | None = None) -> None:
+        """As of any DSPy module; JSON is written whole or not at all. OSError where it cannot be written."""
+        if save_program or Path(path).suffix != ".json":
+            super().save(path, save_program, modules_to_serialize)
+            return
+        with TemporaryDirectory() as folder:
+            made = Path(folder) / "program.json"
+            super().save(made)
+            write_whole(Path(path), made.read_bytes())
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:
         """As for any DSPy module. ValueError for the state of another program; nothing is changed then."""

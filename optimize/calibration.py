@@ -15,6 +15,7 @@ from ..modules.program import Program
 from ..modules.rebuilding import rebuild
 from ..modules.scale import Scale
 from ..modules.worth import Worth
+from ..search.whole_file import write_whole
 from .calibration_readings import Reading
 from .intervals import Interval, wilson
 
@@ -107,7 +108,7 @@ class Calibration:
 
     def save(self, path: str | Path) -> None:
         """Write `json()` to a file."""
-        Path(path).write_text(json.dumps(self.json(), indent=2) + "\n", encoding="utf-8")
+        write_whole(Path(path), f"{json.dumps(self.json(), indent=2)}\n".encode())
 
     def summary(self) -> str:
         """A line on how well the rater tells nodes apart, one on the prune threshold, and the advice."""

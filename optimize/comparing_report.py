@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ..search.whole_file import write_whole
 from .evaluation import EvaluationResult
 from .intervals import mcnemar
 from .paired import Difference
@@ -144,7 +145,7 @@ class Comparison:
 
     def save(self, path: str | Path) -> None:
         """Write `json()` to a file."""
-        Path(path).write_text(json.dumps(self.json(), indent=2) + "\n", encoding="utf-8")
+        write_whole(Path(path), f"{json.dumps(self.json(), indent=2)}\n".encode())
 
     def table(self) -> Table:
         from rich.table import Table

@@ -13,6 +13,7 @@ import dspy
 from ..modules.header import digest, settled
 from ..modules.parts import copy_of
 from ..modules.program import Program
+from ..search.whole_file import write_whole
 from .chat import exchange
 from .comparing_baselines import metric_for_all, question_of
 from .demo_selection import selected
@@ -69,7 +70,7 @@ class Distilled:
     def save_rows(self, path: str | Path) -> None:
         """Write the fine-tuning rows as JSON lines."""
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
-        Path(path).write_text(lines, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_whole(Path(path), lines.encode("utf-8", "backslashreplace"))
 
     def json(self) -> dict[str, Any]:
         """The figures as JSON values."""

@@ -11,6 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..search.whole_file import write_whole
 from .extra import needs
 from .trials import Setting
 
@@ -39,7 +40,7 @@ def save(tuned: Tuning, folder: str | Path) -> list[Path]:
     pages = []
     for name, figure in figures(tuned).items():
         page = folder / f"{name}.html"
-        page.write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
+        write_whole(page, figure.to_html(include_plotlyjs=True).encode())
         pages.append(page)
     return pages
 

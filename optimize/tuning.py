@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..search.whole_file import write_whole
 from .confirm import STUDENT, Figure, Verdict
 from .front import Point, front
 from .race import Results
@@ -173,7 +174,7 @@ class Tuning:
 
     def save(self, path: str | Path) -> None:
         """Write `dump()` as JSON."""
-        Path(path).write_text(json.dumps(self.dump(), indent=2, default=str) + "\n", encoding="utf-8")
+        write_whole(Path(path), f"{json.dumps(self.dump(), indent=2, default=str)}\n".encode())
 
 
 def errors_of(all_results: Sequence[Results]) -> dict[str, int]:

@@ -73,6 +73,7 @@ class SearchResult(Exports, Generic[S, A]):
     unclosed: str | None = None
     hung: tuple[str, ...] = ()
     explained: tuple[str, ...] = ()  # of a loaded result: what was explained when the task was at hand
+    saved_of: str | None = field(default=None, repr=False, compare=False)  # of a loaded result: its task, `module:Name`
 
     @classmethod
     def of(cls, search: Search[S, A]) -> SearchResult[S, A]:
@@ -200,7 +201,8 @@ class SearchResult(Exports, Generic[S, A]):
     def load(path: str | Path, task: Describes | None = None) -> SearchResult[Any, Any]:
         """Read a saved result; `task` turns states back into its own. Never runs code from the file.
 
-        Raises ValueError, with what is wrong, for a file that is no saved result.
+        Raises ValueError, with what is wrong, for a file that is no saved result, or one whose states another task
+        wrote.
         """
         from .saving import load
 

@@ -35,6 +35,7 @@ NODE_FIELDS = {
     "observation": "any",
     "answer": "object or none",
 }
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 DEFAULTS = {f.name: f.default for f in fields(Node)}
 
 
@@ -75,7 +76,13 @@ def dump(result: SearchResult[Any, Any]) -> dict[str, Any]:
             if task is not None:
                 row["text"] = task.render(node.state)
         nodes.append(row | numbers(result, node))
-    return {**summed(result), "explained": list(result.explained) or explain(result), "nodes": nodes}
+    saved_of = result.saved_of if task is None else _kind(task)
+    of = {} if saved_of is None else {"task": saved_of}
+    return {**summed(result), **of, "explained": list(result.explained) or explain(result), "nodes": nodes}
+
+
+def _kind(task: Describes) -> str:
+    return f"{type(task).__module__}:{type(task).__qualname__}"
 
 
 def numbers(result: SearchResult[Any, Any], node: Node[Any, Any]) -> dict[str, Any]:
@@ -138,10 +145,44 @@ def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:
         found = cast("dict[str, Any]", data).get("format") if isinstance(data, dict) else type(data).__name__
         raise ValueError(f"{path}: not a saved search result (format {found!r}, expected {FORMAT!r})")
+    data = cast("dict[str, Any]", data)
     try:
-        return _read(cast("dict[str, Any]", data), task)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ValueError(f"{path}: a damaged search result ({type(error).__name__}: {error})") from error
+        found = _read(data, task)
+        if task is not None and found.saved_of not in (None, _kind(task)):
+            _check_words(data, found, task)
+        return found
+    except DAMAGE as error:
+        raise ValueError(f"{path}: {_wrong(data, task, error)}") from error
+
+
+def _check_words(data: dict[str, Any], found: SearchResult[Any, Any], task: Describes) -> None:
+    """A task of another name may be the same one, moved. ValueError where it makes other states of what is written."""
+    for node, row in zip(found.tree, data["nodes"], strict=True):
+        if "text" in row and (words := task.render(node.state)) != row["text"]:
+            raise ValueError(f"node {node.id} is {words!r}, and was {row['text']!r}")
+
+
+def _wrong(data: dict[str, Any], task: Describes | None, error: Exception) -> str:
+    """Whether the file is damaged, or it is the task that cannot read its states."""
+    try:
+        saved_of = _read(data, None).saved_of
+    except DAMAGE as damage:
+        return f"a damaged search result ({_brief(damage)})"
+    given = "" if task is None else _kind(task)
+    if saved_of == given:
+        return (
+            f"{given} can no longer read the states that it wrote; read them with the version that did, or without a "
+            f"task ({_brief(error)})"
+        )
+    of = "another task" if saved_of is None else saved_of
+    return (
+        f"its states were written by {of}, and task={given} cannot read them; give the one that wrote them, or none "
+        f"({_brief(error)})"
+    )
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def _finite(text: str) -> float:
@@ -176,6 +217,7 @@ def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any
         controller=dict(_checked("controller", data["controller"], "object")),
         task=task,
         by_node={row["id"]: _share(row["spent"]) for row in data["nodes"] if "spent" in row},
+        saved_of=_checked("task", data.get("task"), "text or none"),
         explained=tuple(_checked("explained", line, "text") for line in data["explained"]),
         **{name: _checked(name, data[name], kind) for name, kind in kinds.items()},
     )

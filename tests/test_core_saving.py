@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields
 from fractions import Fraction
@@ -142,6 +143,77 @@ def test_states_are_written_and_read_by_the_task(tmp_path: Path) -> None:
     assert (loaded.path, loaded.explain()) == (["A", "C"], result.explain())
     without = SearchResult.load(tmp_path / "result.json")
     assert (without.tree[3].state, without.path) == (["a", "c"], ["A", "C"])
+
+
+class Sums(Words):
+    """Its states are numbers."""
+
+    def load(self, value: Any) -> Any:
+        return sum(value)
+
+
+class Signs(Words):
+    """It makes something of any list."""
+
+    def load(self, value: Any) -> Any:
+        return "+" * len(value)
+
+
+class Moved(Words):
+    """The same task under another name."""
+
+
+KINDS = {kind: f"{kind.__module__}:{kind.__name__}" for kind in (Words, Sums, Signs)}
+
+
+def of_words(folder: Path) -> Path:
+    """A result whose states `Words` wrote."""
+    Letters({"": "ab", "a": "c"}, {"a": 20.0}).run(Beam(max_depth=2)).replace(task=Words()).save(folder / "words.json")
+    return folder / "words.json"
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        (Sums(), "(TypeError: unsupported operand type(s) for +: 'int' and 'str')"),
+        (Signs(), "(ValueError: node 1 is '<+>', and was '<a>')"),
+    ],
+    ids=["unreadable", "read as something else"],
+)
+def test_another_task_than_that_of_the_states_is_named(tmp_path: Path, task: Words, why: str) -> None:
+    path = of_words(tmp_path)
+    with pytest.raises(ValueError, match="states") as caught:
+        SearchResult.load(path, task=task)
+    assert str(caught.value) == (
+        f"{path}: its states were written by {KINDS[Words]}, and task={KINDS[type(task)]} cannot read them; "
+        f"give the one that wrote them, or none {why}"
+    )
+    data = json.loads(path.read_text())
+    del data["task"]  # as an earlier version wrote it
+    path.write_text(json.dumps(data))
+    if isinstance(task, Sums):
+        with pytest.raises(ValueError, match=f"states were written by another task, and task={KINDS[Sums]} cannot"):
+            SearchResult.load(path, task=task)
+
+
+def test_a_task_that_has_changed_since_and_a_damaged_file_are_told_apart(tmp_path: Path) -> None:
+    path = of_words(tmp_path)
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"task": KINDS[Sums]}))
+    with pytest.raises(ValueError, match=f"{KINDS[Sums]} can no longer read the states that it wrote"):
+        SearchResult.load(path, task=Sums())
+    path.write_text(json.dumps(data | {"best": 99}))
+    with pytest.raises(ValueError, match=r"a damaged search result \(ValueError: best is node 99 of 4\)"):
+        SearchResult.load(path, task=Sums())
+
+
+def test_a_task_that_was_moved_still_reads_its_states(tmp_path: Path) -> None:
+    path = of_words(tmp_path)
+    assert [node.state for node in SearchResult.load(path, task=Moved()).tree] == ["", "a", "b", "ac"]
+    bare = SearchResult.load(path)
+    assert bare.saved_of == KINDS[Words]
+    bare.save(tmp_path / "again.json")  # without the task, its name is kept
+    assert SearchResult.load(tmp_path / "again.json").saved_of == KINDS[Words]
 
 
 def test_a_task_that_shows_actions_of_its_own_type_reads_a_loaded_path(tmp_path: Path) -> None:
@@ -425,3 +497,33 @@ def test_what_cannot_be_saved_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         result.save(tmp_path / "folder")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file"])
+def test_a_folder_that_is_missing_is_named_with_the_mend(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="there is no folder") as caught:
+        Letters({"": "a"}).run(Beam(max_depth=1)).save(tmp_path / folder / "result.json")
+    assert caught.value.strerror == (
+        f"there is no folder {str(tmp_path / folder)!r}; make it first, or give another path"
+    )
+    assert caught.value.filename == str(tmp_path / folder / "result.json")
+
+
+def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    result = Letters({"": "a"}).run(Beam(max_depth=1))
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "kept" / "result.json")
+    for _ in range(2):  # with nothing behind the link yet, then over the old file
+        result.save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert SearchResult.load(tmp_path / "kept" / "result.json").path == result.path
+
+    if not hasattr(os, "mkfifo"):
+        return
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit((tmp_path / "pipe").read_bytes)
+        result.save(tmp_path / "pipe")
+        assert reading.result() == (tmp_path / "kept" / "result.json").read_bytes()
+    assert (tmp_path / "pipe").is_fifo()

@@ -83,7 +83,7 @@ def test_the_schema_names_all_that_there_is():
     assert set(schema["properties"]["status"]["enum"]) == {status.value for status in SearchStatus}
     assert set(schema["properties"]["ended"]["enum"]) == {None, *(ended.value for ended in Ended)}
     assert set(schema["$defs"]["rollout"]["properties"]) == {*RolloutLog.__slots__}
-    assert set(schema["properties"]) == {*summed(wide(1)), "explained", "nodes"}
+    assert set(schema["properties"]) == {*summed(wide(1)), "task", "explained", "nodes"}
     described = [*schema["properties"].values(), *node.values()]
     assert [entry for entry in described if not entry.get("description")] == []
 

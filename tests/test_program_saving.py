@@ -75,6 +75,20 @@ def test_every_knob_survives_saving(tmp_path):
     assert other.budget == Budget(calls=9, seconds=2.5)
 
 
+def test_a_program_that_cannot_be_written_says_why_and_leaves_nothing_behind(tmp_path):
+    program = TreeOfThoughts(task=Game24())
+    with pytest.raises(FileNotFoundError) as caught:
+        program.save(tmp_path / "missing" / "program.json")
+    assert caught.value.strerror == (
+        f"there is no folder {str(tmp_path / 'missing')!r}; make it first, or give another path"
+    )
+    saved(program, tmp_path)
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(IsADirectoryError):
+        program.save(tmp_path / "folder.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "program.json"]
+
+
 @pytest.mark.parametrize("ending", ["json", "pkl"])
 def test_a_pipeline_keeps_the_width_of_the_program_in_it(tmp_path, ending):
     path = tmp_path / f"pipeline.{ending}"

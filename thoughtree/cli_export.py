@@ -22,6 +22,7 @@ from .problem import equip, program_of
 from .program_options import ProgramOptions
 from .search import SearchResult
 from .search.story import Story
+from .search.whole_file import write_whole
 from .typed_input import inputs_of
 
 
@@ -90,7 +91,7 @@ def exported(options: ExportOptions) -> Exit:
     if options.output in (None, STDOUT):
         write(text)
     else:
-        options.output.write_bytes(text.encode("utf-8", "backslashreplace"))
+        write_whole(options.output, text.encode("utf-8", "backslashreplace"))
     if rows is not None and not rows:
         if any(story.damage for story in stories):
             say(f"{options.source}: what can be read of it gives no row")

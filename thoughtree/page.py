@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from .search.visible import visible
+from .search.whole_file import write_whole
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222 }
@@ -43,7 +44,7 @@ def write_page(path: Path, title: str, parts: Iterable[str]) -> None:
             "</body></html>",
         ]
     )
-    path.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
+    write_whole(path, f"{text}\n".encode("utf-8", "backslashreplace"))
 
 
 def _cell(value: object) -> str:
