@@ -22,11 +22,9 @@ from dspy.utils.callback import with_callbacks
 
 from .attempt import aprepare, keep_key
 from .inert import encodable
-from .limit import PROCESS, active
 from .meter import Meter as Meter
 from .meter import OverCalls as OverCalls
 from .meter import current as current
-from .meter import total_tokens
 from .passage import Passage
 from .record import entry_of, entry_of_history
 from .redaction import hide, secrets_of, telling
@@ -100,21 +98,21 @@ class _Gate:
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         passage = Passage(_candidates(kwargs.get("n", self.kwargs.get("n"))))
         passage.enter()
-        token = _passing.set(True)
+        token = _passage.set(passage)
         try:
             return self._call(prompt, messages=messages, **kwargs)
         finally:
-            _passing.reset(token)
+            _passage.reset(token)
             passage.leave()
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         passage = Passage(_candidates(kwargs.get("n", self.kwargs.get("n"))))
         await passage.aenter()
-        token = _passing.set(True)
+        token = _passage.set(passage)
         try:
             return await self._acall(prompt, messages=messages, **kwargs)
         finally:
-            _passing.reset(token)
+            _passage.reset(token)
             passage.leave()
 
     # The two below are BaseLM's `__call__` and `acall`, except for where the result goes.
@@ -152,7 +150,7 @@ class _Gate:
     def _settle(self, call: Any, result: Any, seconds: float) -> Any:
         """Account for a result as dspy.clients.execution.finalize does, to the meter first."""
         result.outputs = self._harmless(result.outputs)
-        _account(entry_of(self, call, result, seconds, self.gate_prices))
+        _under_way().paid(entry_of(self, call, result, seconds, self.gate_prices))
         if self.gate_history:
             return finalize(self, call, result)
         tracker = dspy.settings.usage_tracker
@@ -173,11 +171,7 @@ class _Gate:
         return replace(part, text=self._harmless(text)) if isinstance(text, str) else part
 
     def _lost(self, began: float) -> None:
-        seconds = time.perf_counter() - began
-        if (meter := current()) is not None:
-            meter.lost(seconds, secrets_of(self))
-        for purse in (*active(), PROCESS):
-            purse.add(0, 0.0, seconds)
+        _under_way().lost(time.perf_counter() - began, secrets_of(self))
 
 
 class _OuterGate(_Gate):
@@ -210,7 +204,7 @@ class _OuterGate(_Gate):
         seconds = time.perf_counter() - began
         for entry in entries or [{"outputs": said}]:
             record = entry_of_history(self, entry, seconds / max(1, len(entries)), self.gate_prices)
-            _account({**record, "outputs": self._harmless(record["outputs"])})
+            _under_way().paid({**record, "outputs": self._harmless(record["outputs"])})
 
     def update_history(self, entry: dict[str, Any]) -> None:
         entries, keep = _heard.get(([], self.gate_history))  # the default: from a thread of the LM's own
@@ -219,12 +213,18 @@ class _OuterGate(_Gate):
             super().update_history(entry)  # type: ignore[misc]
 
 
-# Whether a call is on its way through a gate here: what an LM calls for its part belongs to that call.
-_passing: ContextVar[bool] = ContextVar("thoughtree_passing", default=False)
+# The call that is on its way through a gate here: what an LM calls for its part belongs to that call.
+_passage: ContextVar[Passage | None] = ContextVar("thoughtree_passage", default=None)
 
 
 def passing() -> bool:
-    return _passing.get()
+    return _passage.get() is not None
+
+
+def _under_way() -> Passage:
+    passage = _passage.get()
+    assert passage is not None
+    return passage
 
 
 def is_gated(lm: Any) -> bool:
@@ -233,15 +233,6 @@ def is_gated(lm: Any) -> bool:
 
 # What an _OuterGate's call hears from DSPy, and whether the user's history wants it too.
 _heard: ContextVar[tuple[list[dict[str, Any]], bool]] = ContextVar("thoughtree_heard")
-
-
-def _account(entry: dict[str, Any]) -> None:
-    """Hand a reply's record to the meter, and what it cost to every limit."""
-    if (meter := current()) is not None:
-        meter.record(entry)
-    tokens = total_tokens(entry["usage"])
-    for purse in (*active(), PROCESS):
-        purse.add(tokens, entry["cost"], entry["seconds"], entry["model"])
 
 
 def _candidates(n: Any) -> int:

@@ -132,8 +132,7 @@ class Meter:
     @property
     def until(self) -> float | None:
         """The earliest deadline, outer searches included."""
-        outer = self.parent.until if self.parent is not None else None
-        return min((d for d in (self.deadline, outer) if d is not None), default=None)
+        return self.deadline if self.parent is None else earliest([self.deadline, self.parent.until])
 
     @property
     def unwanted(self) -> bool:
@@ -149,6 +148,12 @@ class Meter:
 
     def usage(self) -> Usage:
         return Usage(self.calls, self.tokens, self.cost, self.seconds)
+
+
+def earliest(moments: Iterable[float | None]) -> float | None:
+    """The first of these moments; None: there is none among them."""
+    known = [moment for moment in moments if moment is not None]
+    return min(known) if known else None
 
 
 def total_tokens(usage: dict[str, Any]) -> int:

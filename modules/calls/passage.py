@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from .limit import PROCESS, Refusal, active
-from .meter import current
+from .meter import current, earliest, total_tokens
 
 
 class Passage:
@@ -14,9 +16,11 @@ class Passage:
 
     Limits are entered innermost first: a call that waits for a narrow limit holds no turn of a wider one,
     and since all calls go the same way, no two can wait for each other.
+
+    limits: those to be entered. purses: those that what the calls cost is counted on, the process's own among them.
     """
 
-    __slots__ = ("_lock", "deadline", "entered", "left", "limits", "meter", "n")
+    __slots__ = ("_lock", "deadline", "entered", "left", "limits", "meter", "n", "purses")
 
     def __init__(self, n: int) -> None:
         """OverCalls or Refusal: it may not start. Refused at once where that is known without waiting."""
@@ -24,11 +28,12 @@ class Passage:
         chosen = any(purse.slots is not None for purse in inside)  # how many at once: the user's say, and not ours
         self.n, self.meter, self.entered = n, current(), 0
         self.left, self._lock = False, threading.Lock()
-        self.limits = inside if chosen else (*inside, PROCESS)
+        self.purses = (*inside, PROCESS)
+        self.limits = inside if chosen else self.purses
         deadlines = [purse.deadline for purse in self.limits]
         if self.meter is not None:
             deadlines.append(self.meter.until)
-        self.deadline = min((d for d in deadlines if d is not None), default=None)
+        self.deadline = earliest(deadlines)
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Refusal("seconds", "the time for this call was over before it could start")
         for purse in self.limits:
@@ -64,6 +69,21 @@ class Passage:
         self.meter.goes_in(self)
         if self.meter.unwanted:
             raise Refusal("stopped", "the search ended before this call had its turn")
+
+    def paid(self, record: dict[str, Any]) -> None:
+        """A reply came: its record is for the meter, and what it cost for every limit."""
+        if self.meter is not None:
+            self.meter.record(record)
+        tokens = total_tokens(record["usage"])
+        for purse in self.purses:
+            purse.add(tokens, record["cost"], record["seconds"], record["model"])
+
+    def lost(self, seconds: float, secrets: Iterable[str]) -> None:
+        """A call brought no reply. secrets: what its error must not tell."""
+        if self.meter is not None:
+            self.meter.lost(seconds, secrets)
+        for purse in self.purses:
+            purse.add(0, 0.0, seconds)
 
     def leave(self, *, started: bool = True) -> None:
         """Give the turns back; the reservations too, if no call started."""
