@@ -14,7 +14,7 @@ from ..search.tree import Tree
 from .asked import as_module
 from .background import in_thread
 from .calls.failures import describe, failure
-from .calls.gate import Meter
+from .calls.gate import Meter, current
 from .calls.redaction import hide, hide_in
 from .calls.witness import with_witness
 from .constrained import refuses_schema
@@ -33,6 +33,7 @@ class Answering:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._heard = bool(dspy.settings.get("callbacks"))
+        self._around = current()  # the meter of a search's request, where this one runs inside it
 
     def context(self, job: Job, meter: Meter, entries: list[Any] | None) -> Any:
         return dspy.context(
@@ -107,8 +108,16 @@ class Answering:
             return over or self.session.closed  # interrupted
 
         entries: list[Any] | None = None if self.session.trace is None else []
-        meter = Meter(left=job.calls, deadline=self.session.deadline, ended=ended, inside=self.session.inside)
-        meter.secrets, meter.spellings = set(self.session.secrets), self.session.spellings
+        session = self.session
+        meter = Meter(
+            left=job.calls,
+            deadline=session.deadline,
+            ended=ended,
+            parent=self._around,
+            secrets=set(session.secrets),
+            spellings=session.spellings,
+            inside=session.inside,
+        )
         return meter, entries
 
     def _failed(self, error: Exception, job: Job, meter: Meter) -> Outcome:
@@ -130,7 +139,7 @@ class Answering:
         cut = was_cut(meter)
         if cut:
             self.session.jobs.cut.add(ask.request)
-        if self.session.plan.limits.cost is not None:
+        if self.session.search.budget.cost is not None:
             at_unknown_price = (r["model"] for r in meter.records if r["cost"] is None)
             self.session.unpriced = next(at_unknown_price, meter.passed_by or self.session.unpriced)
         if self.session.trace is not None and entries and not cut and not isinstance(outcome, Unread | Failed):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -40,6 +41,7 @@ from .plan import Plan
 from .propose import proposed
 from .rate import Rate as RateRole
 from .role_jobs import RoleJobs
+from .roles import WORKERS
 from .shown import NodeView, agreement, view
 from .world import checked, landed, true_step
 
@@ -58,7 +60,10 @@ class Jobs(RoleJobs):
         per_prediction: int,
     ) -> None:
         super().__init__(plan, gated, per_prediction)
-        self.program, self.task, self.inputs, self.finisher = program, task, inputs, finisher
+        # As they are now: DSPy looks a module's attributes up in Python, and each request asks for many.
+        self.program = SimpleNamespace(**{name: getattr(program, name) for name in WORKERS})
+        self._judges = isinstance(program.rate, Judge | Approve)
+        self.task, self.inputs, self.finisher = task, inputs, finisher
         self.observed: dict[tuple[Hashable, str], Any] = {}  # states that are known, where a world model predicts
 
     def of(self, ask: Ask, tree: Tree[Any, Any]) -> Job | Reply:
@@ -71,7 +76,7 @@ class Jobs(RoleJobs):
                 return self._choose(request, ask.attempt, tree)
             return self._propose(request, ask.attempt, view(tree, request.node, self.task), tree.lessons)
         if isinstance(request, Rate):
-            if isinstance(self.program.rate, Judge | Approve):
+            if self._judges:
                 return self._judge(request, ask.attempt, tree)
             return self._rate(request, ask.attempt, [view(tree, id, self.task) for id in request.nodes])
         if isinstance(request, Answer):

@@ -52,11 +52,11 @@ class Logbook:
             logger.info("%s begins: %s; budget: %s", self.name, one_line(redact(repr(controller)), LONGEST), ceilings)
 
     def replied(self, ask: Ask, outcome: Outcome, usage: Usage) -> None:
-        """From any thread. outcome: without keys."""
+        """From any thread, where it `tells` this outcome. outcome: without keys."""
         if isinstance(outcome, Failed):
             again = "may be asked again" if outcome.transient else "for good"
             logger.warning("%s: %s failed, %s: %s", self.name, _asked(ask), again, one_line(outcome.error, LONGEST))
-        elif logger.isEnabledFor(logging.DEBUG):
+        else:
             spent = f"{usage.calls} calls, {usage.tokens} tokens, ${usage.cost:.6f}, {usage.seconds:.3f} s"
             logger.debug("%s: %s: %s [%s]", self.name, _asked(ask), one_line(_said(outcome), LONGEST), spent)
 

@@ -99,30 +99,23 @@ class Rate(dspy.Module):
 
     def read(self, prediction: dspy.Prediction, count: int) -> Outcome:
         """One value a node. Unread if none can be read; one of several unread counts as the scale says."""
-        if self.mode == "vote":
+        mode, scale = self.mode, self.scale
+        if mode == "vote":
             chosen = reader.vote(prediction.best_thought or "", count)
             return (
                 Unread(_text(prediction)) if chosen is None else Rated(tuple(float(i == chosen) for i in range(count)))
             )
-        if self.mode == "pairs":
+        if mode == "pairs":
             first = reader.comparison(prediction.better_thought or "")
             return Unread(_text(prediction)) if first is None else Rated((first, 1.0 - first))
-        found = self._readings(prediction, count)
+        found = _readings(mode, scale, prediction, count)
         if not any(found):
             return Unread(_text(prediction))
-        scale = self.scale
         return Rated(
             tuple(scale.unread if r is None else r[0] for r in found),
             tuple(UNREAD if r is None else r[1] for r in found),
             sum(1 for r in found if r is not None and r[2]),
         )
-
-    def _readings(self, prediction: dspy.Prediction, count: int) -> list[Any]:
-        if self.mode == "siblings":
-            return list(self.scale.read_many(prediction.thought_ratings or "", count))
-        if isinstance(self.scale, Anchored):
-            return [self.scale.joined(prediction.rating_reachable or "", prediction.rating_score or "")]
-        return [self.scale.read(prediction.thought_rating or "")]
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self._values(self.predict(**inputs), inputs)
@@ -135,6 +128,14 @@ class Rate(dspy.Module):
         count = 1 if self.mode == "value" else layout.items(shown)
         outcome = self.read(prediction, count)
         return dspy.Prediction(values=list(outcome.values) if isinstance(outcome, Rated) else [None] * count)
+
+
+def _readings(mode: Mode, scale: Scale, prediction: dspy.Prediction, count: int) -> list[Any]:
+    if mode == "siblings":
+        return list(scale.read_many(prediction.thought_ratings or "", count))
+    if isinstance(scale, Anchored):
+        return [scale.joined(prediction.rating_reachable or "", prediction.rating_score or "")]
+    return [scale.read(prediction.thought_rating or "")]
 
 
 def _candidate(node: NodeView) -> str:

@@ -89,10 +89,12 @@ class Reporter:
 
     def replied(self, ask: Ask, outcome: Outcome, usage: Usage) -> None:
         """A call ended, in whatever thread; its reply is not told yet. outcome: without keys."""
+        if not self._logbook.tells(outcome):
+            return
         line = partial(self._logbook.replied, ask, outcome, usage)
         if self._lines is None:
             line()
-        elif self._logbook.tells(outcome):
+        else:
             self._lines.put(line)
 
     def ends(self, result: SearchResult[Any, Any], error: BaseException | None = None) -> None:

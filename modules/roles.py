@@ -15,6 +15,7 @@ from .choose import Choose
 from .finish import closes
 from .judge import Judge
 from .likelihood import gives_probabilities
+from .own import FUNCTIONS
 from .plan import Plan
 from .propose import Propose
 from .rate import MODES, Mode, Rate
@@ -23,6 +24,7 @@ from .sampling import chosen
 from .world import World
 
 ROLES = ("propose", "rate", "answer", "reflect", "world")  # attributes; the roles that a program may have
+WORKERS = (*ROLES, *(f"{role}_lm" for role in ROLES), *FUNCTIONS)  # attributes: all that may answer a request
 OURS = (Propose, Choose, Rate, Answer, Act, Judge, Reflect, World, Approve)
 
 

@@ -75,7 +75,7 @@ class Pump(Generic[S, A, C]):
         free: whether there is a slot for it.
         """
         while (ask := self._next_ask(now, free)) is not None:
-            if (kept := self._kept.pop((ask.request, ask.attempt, ask.about), None)) is not None:
+            if self._kept and (kept := self._kept.pop((ask.request, ask.attempt, ask.about), None)) is not None:
                 return ask, kept
             why = self.search.ceiling(ask.request)  # may have been reached since it was asked
             if why is None:

@@ -28,7 +28,8 @@ class Slots:
     @property
     def some(self) -> bool:
         """Is there a free one?"""
-        return any(self._taken[lane] < self._most[lane] for lane in ((False, True) if self._apart else (False,)))
+        taken, most = self._taken, self._most
+        return taken[False] < most[False] or (self._apart and taken[True] < most[True])
 
     def free(self, request: Request) -> bool:
         lane = self._lane(request)

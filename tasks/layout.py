@@ -36,6 +36,8 @@ def labelled(label: str, text: str) -> str:
 def hanging(text: str, margin: str = "   ") -> str:
     """`text` with its lines from the second on behind a margin. A line ends where any reader may see an end."""
     first, *rest = text.splitlines() or [""]
+    if not rest:
+        return first
     return "\n".join([first, *(margin + line if line else "" for line in rest)])
 
 

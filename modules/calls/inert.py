@@ -34,7 +34,7 @@ def inert(fields: dict[str, Any], tags: Iterable[str] = ()) -> dict[str, Any]:
             return value.model_copy(update={"messages": changed(value.messages, closed)})
         return changed(value, closed)
 
-    return {name: shown(value) for name, value in fields.items()}
+    return {name: closed(value) if type(value) is str else shown(value) for name, value in fields.items()}
 
 
 def encodable(text: str) -> str:

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from .meter import count_of
 
+_PLAIN = (int, str)
 MEDIA = 512  # characters of a data URI that are worth keeping; longer ones are replaced by their digest
 
 
@@ -64,12 +65,19 @@ def counters(usage: Mapping[str, Any]) -> dict[str, Any]:
     """A provider's counters as JSON. What is none of it, such as NaN, is left out: the reply is good without it."""
     found: dict[str, Any] = {}
     for name, value in dict(usage).items():
-        plain = value.model_dump() if isinstance(value, BaseModel) else value
-        if isinstance(plain, Mapping):
-            found[str(name)] = counters(plain)
-        elif plain is None or isinstance(plain, str | int) or (isinstance(plain, float) and isfinite(plain)):
-            found[str(name)] = plain
+        if _is_plain(value):
+            found[str(name)] = value
+            continue
+        held = value.model_dump() if isinstance(value, BaseModel) else value
+        if isinstance(held, Mapping):
+            found[str(name)] = counters(held)
+        elif _is_plain(held):
+            found[str(name)] = held
     return found
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, _PLAIN) or (isinstance(value, float) and isfinite(value))
 
 
 def _dollars(told: Any) -> float | None:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -73,12 +74,21 @@ def hide_in(outcome: Outcome, spellings: tuple[str, ...]) -> Outcome:
     """A request's outcome; the state, which is the task's, is left alone. Errors lose all that looks like a key."""
     if isinstance(outcome, Failed):
         return replace(outcome, error=redact(outcome.error, spellings))
+    if not spellings:
+        return outcome
     if isinstance(outcome, Illegal):
         rule = hide(outcome.rule, spellings)
         return outcome if rule is outcome.rule else Illegal(rule, outcome.foreseen)
-    parts = {f.name: getattr(outcome, f.name) for f in fields(outcome) if f.name not in ("state", "key")}
+    kind: Any = type(outcome)
+    parts = {name: getattr(outcome, name) for name in _told_by(kind)}
     hidden = {name: new for name, old in parts.items() if (new := hide(old, spellings)) is not old}
     return replace(outcome, **hidden) if hidden else outcome
+
+
+@cache
+def _told_by(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of this kind of outcome that a model or an environment has filled."""
+    return tuple(f.name for f in fields(kind) if f.name not in ("state", "key"))
 
 
 def environment() -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,8 +16,7 @@ def changed(value: T, change: Callable[[str], str]) -> T:
         found = change(found)
     elif type(found) in (list, tuple):
         items = [changed(item, change) for item in found]
-        same = all(new is old for new, old in zip(items, found, strict=True))
-        found = found if same else type(found)(items)
+        found = found if all(map(is_, items, found)) else type(found)(items)
     elif isinstance(found, dict):
         pairs = [(changed(key, change), changed(item, change)) for key, item in found.items()]
         same = all(new[0] is old[0] and new[1] is old[1] for new, old in zip(pairs, found.items(), strict=True))
