@@ -64,6 +64,8 @@ def main() -> None:
 
     ask = LATS("question -> year", tools=[read_note], controller=MCTS(rollouts=10, branching=2, max_depth=5), budget=80)
     search = (found := ask(question=asked.question)).search
+    if search.ended == "error":  # a wrong name or key, no connection
+        parser.exit(2, f"{search.first_error}\n")
     print(f"{search.status}: {found.year}")  # an agent's claim is never more than that
     print(" -> ".join(search.path))
     print("left again:", ", ".join(sorted(search.shown(node) for node in search.tree if node.status == "open")))

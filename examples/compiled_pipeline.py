@@ -55,11 +55,14 @@ class Worksheet(dspy.Module):
         with thoughtree.limit(calls=100 * len(cards)):  # for all of them together
             answers = [self.solver(numbers=numbers) for numbers in cards]
         return dspy.Prediction(
-            lines=[
-                f"{numbers}: {found.answer if found.search.solved else 'no solution was found'}"
-                for numbers, found in zip(cards, answers, strict=True)
-            ]
+            lines=[f"{numbers}: {told(found)}" for numbers, found in zip(cards, answers, strict=True)]
         )
+
+
+def told(found: dspy.Prediction) -> str:
+    if found.search.solved:
+        return found.answer
+    return found.search.first_error if found.search.ended == "error" else "no solution was found"
 
 
 def main() -> None:
@@ -68,10 +71,20 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="the saved solver")
     parser.add_argument("cards", nargs="*", default=["4 9 10 13"], help="puzzles to solve")
     parser.add_argument("--model", help="as DSPy names it; without it a rule-based stand-in answers")
-    parser.add_argument("--puzzles", type=int, default=90, help="how many to compile on")
+    parser.add_argument("--puzzles", type=int, default=90, help="how many to compile on, 12 to 1000")
     asked = parser.parse_args()
+    if not 12 <= asked.puzzles <= 1000:
+        parser.error(f"--puzzles {asked.puzzles}: must be 12 to 1000")
     dspy.configure(lm=dspy.LM(asked.model) if asked.model else offline_lm())
+    try:
+        run(asked)
+    except (ValueError, OSError, RuntimeError) as error:  # a wrong argument, a file or a model that is not there
+        parser.exit(2, f"{error}\n")
+
+
+def run(asked: argparse.Namespace) -> None:
     if asked.step == "compile":
+        asked.file.parent.mkdir(parents=True, exist_ok=True)
         solver = compiled(puzzles(asked.puzzles, seed=0))
         solver.save(asked.file)
         print(solver.detailed_results.summary())

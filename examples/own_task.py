@@ -85,10 +85,14 @@ def main() -> None:
     dspy.configure(lm=dspy.LM(asked.model) if asked.model else stand_in())
 
     party = {"guests": asked.guests, "feuds": asked.feuds}
+    if not names(asked.guests):
+        parser.error("there are no guests; give names, such as 'Ann, Bob'")
     check_task(Seating(), party, proposals=lambda row: names(asked.guests))  # do its hooks agree with each other?
     count = len(names(asked.guests))
     seat = TreeOfThoughts(task=Seating(), controller=Beam(width=5, branching=count, max_depth=count), budget=200)
     search = (found := seat(**party)).search
+    if search.ended == "error":  # a wrong name or key, no connection
+        parser.exit(2, f"{search.first_error}\n")
     print(f"{search.status}: {found.seating}")
     print(f"{search.spent.calls} calls; refused by code: {search.rules_broken()}")
 

@@ -28,6 +28,13 @@ def main() -> None:
     asked = parser.parse_args()
     dspy.configure(lm=dspy.LM(asked.model) if asked.model else offline_lm())
 
+    try:
+        run(asked)
+    except ValueError as error:  # an argument that is wrong
+        parser.exit(2, f"{error}\n")
+
+
+def run(asked: argparse.Namespace) -> None:
     controller = MCTS(rollouts=20, branching=None, max_depth=10)
     plan = RAP(task=Blocksworld(), propose="moves", transition="check", controller=controller, budget=300)
     world = BlocksworldEnvironment(drop=asked.drop, seed=asked.seed)

@@ -29,7 +29,13 @@ def main() -> None:
     parser.add_argument("--controller", choices=CONTROLLERS, default="beam")
     parser.add_argument("--model", help="as DSPy names it; without it a stand-in is recorded")
     asked = parser.parse_args()
+    try:
+        run(asked)
+    except (ValueError, OSError, dspy.DSPyError) as error:  # an argument that is wrong, a file that cannot be read
+        parser.exit(2, f"{error}\n")
 
+
+def run(asked: argparse.Namespace) -> None:
     solve = TreeOfThoughts(task=Game24(), controller=CONTROLLERS[asked.controller])
     model = dspy.LM(asked.model) if asked.model else offline_lm()
     lm = RecordLM(model, asked.file) if asked.step == "record" else ReplayLM(asked.file)

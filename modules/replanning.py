@@ -6,7 +6,7 @@ from collections.abc import Generator, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..search import SearchStatus
+from ..search import Ended, SearchStatus
 from ..search.environment import EnvironmentFault, Observed
 from ..search.hooks import Hooks
 from ..search.protocol import Failed, Illegal
@@ -95,7 +95,8 @@ class Replanning:
             path = found.search.tree.path(found.search.best)[1:]
             if found.search.status is SearchStatus.FAILED or not path:
                 _check_budget(calls=1)  # a search that ran out of budget found nothing because of it
-                return f"no plan was found: {found.search.summary()}"
+                failed = found.search.ended is Ended.ERROR
+                return f"no plan was found: {found.search.first_error if failed else found.search.summary()}"
             for node in path:
                 _check_budget()
                 if len(self.steps) == self.max_steps:

@@ -32,7 +32,7 @@ from .scoring import Scorer
 CEILINGS = frozenset({Ended.CALLS, Ended.TOKENS, Ended.COST, Ended.SECONDS, Ended.STOPPED})  # a limit's, or its own
 
 
-class Lost(Exception):
+class Lost(RuntimeError):
     """A search that could not be made: its calls failed, and that says nothing of the program. The first error."""
 
 

@@ -40,7 +40,7 @@ class Spent(Exception):
         self.why = why
 
 
-class Hopeless(Exception):
+class Hopeless(RuntimeError):
     """No example would fare better: a wrong key, an empty account. The first error."""
 
 

@@ -14,11 +14,15 @@ pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def example(folder: Path, script: str, *arguments: str) -> list[str]:
-    """The lines that it prints."""
+def process(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
     command = [sys.executable, str(EXAMPLES / script), *arguments]
-    done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=100)
+
+
+def example(folder: Path, script: str, *arguments: str) -> list[str]:
+    """The lines that it prints."""
+    done = process(folder, script, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -73,3 +77,22 @@ def test_a_recording_is_paid_once_and_replayed_without_a_model(tmp_path: Path):
     failed, why = example(tmp_path, "record_and_replay.py", "replay", "r.jsonl", "--controller", "dfs")
     assert failed == "4 9 10 13: failed, None, 1 calls"
     assert why.startswith("UnknownRequest: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("compiled_pipeline.py use missing.json", "[Errno 2] No such file or directory: 'missing.json'"),
+        ("compiled_pipeline.py compile solver.json --puzzles 1", "--puzzles 1: must be 12 to 1000"),
+        ("plan_and_act.py nonsense", "initial='nonsense': no fact"),
+        ("plan_and_act.py --drop nan", "drop=nan): must be 0 to 1"),
+        ("record_and_replay.py replay missing.jsonl", "recording missing.jsonl: no such file; make one with RecordLM("),
+        ("record_and_replay.py record r.jsonl abc", "'abc' is not a whole number; give whole numbers, such as '4 9 10"),
+        ("own_task.py ,", "there are no guests; give names, such as 'Ann, Bob'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, command: str, said: str):
+    done = process(tmp_path, *command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
