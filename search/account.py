@@ -9,6 +9,7 @@ from .budget import Tally
 from .protocol import FREE, Failed, Illegal, Outcome, Rate, Rated, Request, Stepped, Unread, Usage
 from .roles import ROLES
 
+SPARE = 64  # nodes that a column has room for, beside those that were paid for
 
 class Account:
     """spent: in all, and by role. told: replies. unread: by role, those that came and could not be read. failed: calls,
@@ -44,7 +45,7 @@ class Account:
             if amount:
                 share, missing = amount / len(nodes), max(nodes) + 1 - len(column)
                 if missing > 0:
-                    column.frombytes(bytes(missing * column.itemsize))
+                    column.frombytes(bytes((missing + SPARE) * column.itemsize))
                 for id in nodes:
                     column[id] += share
 

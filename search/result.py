@@ -161,6 +161,8 @@ class SearchResult(Exports, Generic[S, A]):
         spread = 0.01 * (self.rating.high - self.rating.low) * self.rating.scale
         groups = alike = 0
         for node in self.tree:
+            if len(node.children) < 2:
+                continue
             values = [v for c in self.tree.children(node) if c.ratings and (v := c.value) is not None]
             if len(values) > 1:
                 groups += 1

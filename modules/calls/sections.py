@@ -32,6 +32,8 @@ def sections(reply: str, names: Sequence[str]) -> dict[str, str]:
 
 def one_turn(reply: str) -> str:
     """The reply up to the mark at which a model ends its turn; what follows are turns that it made up."""
+    if "<" not in reply:
+        return reply
     start = 0
     for mark in _TURN.finditer(reply):
         if reply[start : mark.start()].strip():
