@@ -11,6 +11,7 @@ from .roles import ROLES
 
 SPARE = 64  # nodes that a column has room for, beside those that were paid for
 
+
 class Account:
     """spent: in all, and by role. told: replies. unread: by role, those that came and could not be read. failed: calls,
     and steps of the task's own code, that raised; errors: their texts, in order of appearance, with how often.
