@@ -39,12 +39,6 @@ def gives_probabilities(lm: Any) -> bool:
         return False
 
 
-def looked_up(lm: Any) -> bool:
-    """Whether `gives_probabilities` may wait for DSPy's catalog."""
-    told = getattr(lm, "kwargs", {}).get("logprobs")
-    return told is None and isinstance(getattr(lm, "engine", None), str)
-
-
 def wanted(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a call is configured with to bring them. settings: those it has already; more alternatives are kept."""
     return {"logprobs": True, "top_logprobs": settings.get("top_logprobs") or ALTERNATIVES}

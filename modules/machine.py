@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def machine(session: Session, root: Any, *, begun: bool = True) -> Search[Any, Any]:
-    """The search from this state on. begun: whether there is a root to tell anything about."""
+    """The search from this state on. begun: whether there is a root to tell anything about; else nothing is asked of
+    anybody, not even what a model can do."""
     task, plan, program = session.task, session.plan, session.program
     finisher, each = session.finisher, session.per_prediction
     rewarded = finisher.reward.calls if finisher.reward is not None else 0
@@ -47,7 +48,7 @@ def machine(session: Session, root: Any, *, begun: bool = True) -> Search[Any, A
         root,
         parse=parse,
         step=None if asked else step,
-        rating=roles.rating_of(program, plan, roles.lms_of(program).get("rate")),
+        rating=roles.rating_of(program, plan, roles.lms_of(program).get("rate") if begun else None),
         budget=plan.limits,
         calls={
             Propose: 0 if plan.propose == "moves" else calls_of(program.propose_fn or program.propose, each),

@@ -13,15 +13,13 @@ import dspy
 from ..search import Budget
 from ..search.whole_file import write_whole
 from ..tasks import Task
-from .background import in_thread
 from .combination import check
-from .constrained import constrains
 from .inputs import configured, inputs_of
 from .own import FUNCTIONS
 from .plan import STRUCTURE, Plan, Settings
 from .prediction import SearchPrediction
 from .predictor import DAMAGED, check_state, check_versions, without_keys
-from .roles import ROLES, lms_of
+from .roles import ROLES
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -147,15 +145,7 @@ class Program(dspy.Module):
         return self._session(args, kwargs).run()
 
     async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
-        if self.plan.propose == "choose":
-            await self._look_up_proposer()
         return await self._session(args, kwargs).arun()
-
-    async def _look_up_proposer(self) -> None:
-        """What its LM can do is asked of DSPy's catalog, which DSPy may fetch: no loop should wait for that."""
-        lm = lms_of(self).get("propose")
-        if lm is not None:
-            await in_thread(lambda: constrains(lm))
 
     def _session(self, positional: tuple[Any, ...], given: dict[str, Any]) -> Session:
         if positional:

@@ -12,18 +12,14 @@ from ..tasks import Task
 from .about import about
 from .answer import Answer
 from .approve import Approve
-from .background import in_thread
 from .choose import Choose
 from .combination import check
 from .compose import user_signature
 from .finish import closes
-from .likelihood import gives_probabilities, looked_up
 from .plan import Plan, Settings
-from .prediction import SearchPrediction
 from .pricing import prices_of
 from .program import Program
 from .propose import Propose
-from .roles import lms_of
 from .scale import scale_of
 from .world import World
 
@@ -120,9 +116,3 @@ class RAP(Program):
         if closes(plan.answer, self.signature, task):
             self.answer = Answer(self.signature, notes=notes)
         check(self, plan)
-
-    async def aforward(self, *args: Any, **kwargs: Any) -> SearchPrediction:
-        lm = lms_of(self).get("rate")
-        if lm is not None and looked_up(lm):  # DSPy may fetch its catalog of models, for which no loop should wait
-            await in_thread(lambda: gives_probabilities(lm))
-        return await super().aforward(*args, **kwargs)

@@ -26,6 +26,7 @@ from .calls.adapter import search_adapter
 from .calls.gate import current, gate
 from .calls.limit import active
 from .calls.redaction import secrets_of, telling
+from .catalog import CATALOG, alook_up, look_up
 from .conclusion import concluded, concluded_without_hooks
 from .finish import Finisher
 from .jobs import Jobs
@@ -34,7 +35,6 @@ from .own import runs_foreign_code
 from .own_jobs import refuse_coroutines
 from .plan import Plan
 from .prediction import SearchFailed, SearchPrediction
-from .pricing import refuse_unpriced
 from .recall import recall
 from .reporter import OnEvent, Reporter
 from .reward import Reward
@@ -90,13 +90,12 @@ class Session:
         self.closed = False
 
     def _check_lms(self) -> None:
-        """What would fail every call, or could not be held, is refused before the first."""
+        """What would fail every call is refused before the first."""
         for role, lm in roles.lms_of(self.program).items():
             if lm is None:
                 raise ValueError(
                     f"no LM for {role}: call dspy.configure(lm=dspy.LM('openai/gpt-4o-mini')) first, or give {role}_lm="
                 )
-        refuse_unpriced(self.program, self.plan)
 
     def _lms(self) -> list[Any]:
         """All that this call may ask, as far as is known before."""
@@ -132,6 +131,7 @@ class Session:
 
     def _begin(self) -> None:
         """All that comes before the first request."""
+        self.hook(CATALOG, look_up)(self.program, self.plan)
         self._find_task()
         self._open(first_state(self.task, self.inputs))
 
@@ -215,6 +215,7 @@ class Session:
 
     async def _asearched(self) -> SearchResult[Any, Any]:
         if self.patience is None:
+            await alook_up(self.program, self.plan)
             self._find_task()
             self._open(await afirst_state(self.task, self.inputs))
             self.report.begins(self)
