@@ -20,6 +20,8 @@ from .hanging_executions import AWAITED, EXECUTIONS, HangingExecution
 from .hanging_executions import model as planner
 from .hanging_hooks import HOOKS, HangingHook
 from .hanging_listeners import LISTENERS, HangingListener, all_logged
+from .hanging_lookups import LOOKUPS, HangingLookup, hung_catalog
+from .hanging_lookups import model as unknown
 from .report import Report, Row, at_most
 
 DEADLINE = 2.0  # seconds
@@ -90,6 +92,21 @@ def listener(case: HangingListener, name: str, driver: str, seconds: float) -> t
         return taken, found.search
 
 
+def lookup(case: HangingLookup, driver: str, seconds: float) -> tuple[float, Any]:
+    """The same where DSPy's catalog of models is asked, and hangs."""
+    with dspy.context(lm=unknown()):
+        program, config = case.program(), {"budget": {**case.budget, "seconds": seconds}}
+        started = time.monotonic()
+        if driver == "asyncio":
+            found = asyncio.run(program.acall(**case.inputs, config=config))
+        else:
+            found = program(**case.inputs, config=config)
+        taken = time.monotonic() - started
+        if not found.search.hung or taken < seconds:
+            raise RuntimeError(f"nothing hung: {found.search.summary()}")
+        return taken, found.search
+
+
 def execution(case: HangingExecution, driver: str, seconds: float) -> tuple[float, Any]:
     """The same where a plan is carried out."""
     with case.opened() as (program, environment, _, context), dspy.context(lm=planner(), **context):
@@ -110,10 +127,10 @@ def measure(data: Path | None = None) -> Report:
     return Report(
         "deadline",
         f"wall time of a search with {DEADLINE:g} seconds, in which something hangs",
-        [*rows(), *hook_rows(), *listener_rows(), *execution_rows()],
+        [*rows(), *hook_rows(), *listener_rows(), *lookup_rows(), *execution_rows()],
         [
-            "All run at once, then hooks, then listeners, then executions. Unfinished: calls that were left behind, in "
-            "daemon threads or cancelled tasks."
+            "All run at once, then hooks, then listeners, then look-ups in DSPy's catalog of models, then executions. "
+            "Unfinished: calls that were left behind, in daemon threads or cancelled tasks."
         ],
     )
 
@@ -141,6 +158,14 @@ def listener_rows() -> Iterator[Row]:
         results = pool.map(lambda search: listener(*search), searches)
         for (name, driver), (seconds, found) in zip(cases, results, strict=True):
             yield at_most(f"listener {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")
+
+
+def lookup_rows() -> Iterator[Row]:
+    cases = [(name, driver) for name in LOOKUPS for driver in DRIVERS]
+    with hung_catalog(), ThreadPoolExecutor(len(cases)) as pool:
+        results = pool.map(lambda case: lookup(LOOKUPS[case[0]], case[1], DEADLINE), cases)
+        for (name, driver), (seconds, found) in zip(cases, results, strict=True):
+            yield at_most(f"catalog, {name}, {driver}", seconds, MOST, "s", at=f"{found.unfinished} unfinished")
 
 
 def execution_rows() -> Iterator[Row]:

@@ -13,12 +13,14 @@ from typing import Any
 import dspy
 import pytest
 
+from benchmarked import benchmark
 from faultworlds import watched
 from patience import in_time, until
 from thoughtree import Beam, SearchStatus, TreeOfThoughts
 from thoughtree.search import Budget, Ended
 from thoughtree.testing import Fault, FaultyLM
 
+(lookups,) = map(benchmark, ("hanging_lookups",))
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 TEXT = "[[ ## next_thoughts ## ]]\n1. go left\n2. go right\n\n[[ ## completed ## ]]"
 
@@ -113,3 +115,16 @@ def test_a_deadline_holds_over_a_silent_server_and_the_client_ends_too(silence: 
     found = in_time(attempt, first=0.5)
     assert (found.status, found.ended, found.unfinished) == (SearchStatus.FAILED, Ended.SECONDS, 1)
     until(lambda: not set(threading.enumerate()) - before)  # the deadline was passed on to the client
+
+
+@drivers
+def test_a_deadline_holds_over_the_price_of_a_reply_and_the_loop_closes_too(provider: Any, driver: str) -> None:
+    """DSPy looks the price up in its catalog, which never comes: a loop that waited for that would never be closed."""
+    with lookups.hung_catalog() as catalog:
+
+        def attempt(seconds: float) -> Any:
+            found = run(client(provider.server_port), driver, budget=Budget(seconds=seconds))
+            return found if catalog.reached.is_set() else None
+
+        found = in_time(attempt, first=0.5)
+    assert (found.status, found.ended, found.unfinished) == (SearchStatus.FAILED, Ended.SECONDS, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from dspy.clients.errors import error_boundary
@@ -11,10 +12,16 @@ from dspy.clients.execution import (
     _aattempt,
     _account_failed_call,
     _Attempt,
+    _cached,
     _engine,
+    _hint_responses_api,
+    _price_result,
+    _store,
     aexecute,
     prepare,
 )
+
+from ..background import in_thread
 
 
 async def aprepare(lm: Any, prompt: Any, messages: Any, kwargs: dict[str, Any]) -> Any:
@@ -31,17 +38,25 @@ async def aprepare(lm: Any, prompt: Any, messages: Any, kwargs: dict[str, Any]) 
 async def aattempt(lm: Any, call: Any) -> Any:
     """DSPy's `aexecute` for one attempt.
 
-    That looks up the cache and the price in threads. An engine object has no price that DSPy knows, so
+    That looks up its cache and the price in threads of the loop's pool, for which whoever closes the loop waits, and a
+    disk or the network may hang. Here they are daemon threads. An engine object has no price that DSPy knows, so
     without a cache its call is made here and now, with the same error boundary and accounting.
     """
-    if call.cache or call.n > 1 or not call.managed or isinstance(lm._engine_spec, str):
+    if call.n > 1 or not call.managed:
         return await aexecute(lm, call)
+    if call.cache and (kept := await in_thread(partial(_cached, lm, call, True))):
+        return kept
     backend, request, provider = _engine(lm, call, True)
-    results: list[Any] = []
+    state, results = _Attempt(), list[Any]()
     try:
         with error_boundary(lm.model, provider=provider, unexpected=True):
-            await _aattempt(lm, call, backend, request, provider, _Attempt(), results)
+            await _aattempt(lm, call, backend, request, provider, state, results)
+        if request is not None and isinstance(lm._engine_spec, str):
+            await in_thread(partial(_price_result, lm, state.result, state.response, provider, request))
+        if call.cache:
+            await in_thread(partial(_store, lm, call, results[0], True))
     except BaseException as error:
+        _hint_responses_api(lm, error)
         _account_failed_call(lm, results, error)
         raise
     return results[0]

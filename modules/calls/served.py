@@ -57,7 +57,7 @@ def answered(lm: Any, call: Any) -> Any:
 
 async def aanswered(lm: Any, call: Any) -> Any:
     """The same, awaited."""
-    return await lm.aanswer(call) if isinstance(lm, ServedLM) else await aattempt(lm, call)
+    return await (lm.aanswer(call) if isinstance(lm, ServedLM) else aexecuted(lm, call))
 
 
 async def aexecuted(lm: Any, call: Any) -> Any:
