@@ -18,9 +18,10 @@ from itertools import chain
 from random import Random
 from typing import Any
 
+from .bisection import middles
 from .confirm import Rule
 from .dimensions import Dimension, label
-from .race import Results
+from .race import Results, lead_at_least
 from .space import Space, Values
 from .trials import Change, Setting, key_of
 
@@ -34,7 +35,7 @@ def neighbour(
     known = {setting.key for setting in tried}
     record = Record.of(tried, rule.tolerance)
     for start, others in _starts(space, tried, rule, order, rng):
-        for change, values in chain(_joined(space, start, others), _moves(space, start, record, rng)):
+        for change, values in chain(_joined(space, start, others), _moves(space, start, tried, record, rng)):
             if key_of(values) not in known:
                 return change, values
     return None
@@ -126,30 +127,41 @@ def _joined(space: Space, start: Setting, others: Sequence[tuple[str, Setting]])
 
 
 def _best_of(kind: Mapping[int, Results], highest: Rule) -> list[int]:
-    """The highest score of those that went farthest."""
+    """The highest score of those that went farthest; or one that is likely better on as many as it was tried on.
+
+    A later one of the kind meets stronger others, and is left earlier than a worse one was before it.
+    """
     most = max((len(results.by_example) for results in kind.values()), default=0)
     far = {number: results for number, results in kind.items() if len(results.by_example) == most > 0}
     found = highest.choose(far, list(next(iter(far.values())).by_example)) if far else None
-    return [] if found is None else [found]
+    if found is None:
+        return []
+    for number, results in kind.items():
+        unit = max(1.0, abs(results.score() or 0.0))
+        if lead_at_least(results, kind[found], list(results.by_example), unit) > 0:
+            found = number
+    return [found]
 
 
-def _moves(space: Space, start: Setting, record: Record, rng: Random) -> Iterator[tuple[Change, Values]]:
+def _moves(
+    space: Space, start: Setting, tried: Sequence[Setting], record: Record, rng: Random
+) -> Iterator[tuple[Change, Values]]:
     """All of them: the knob by Thompson's sampling, one of its values at random.
 
     What other knobs hang on changes most, and comes early.
     """
     values = start.values
     own = [dimension for dimension in space if dimension.name in values and not dimension.fixed]
-    left = {dimension.name: _values(dimension, values[dimension.name], rng) for dimension in own}
+    left = {one.name: _values(one, values[one.name], middles(one, start, tried), rng) for one in own}
     branches = {dimension.name for dimension in space.branches()}
     while left := {name: found for name, found in left.items() if found}:
         name = max(left, key=lambda name: record.draw(name, int(name in branches), rng))
         yield Change(name, start.number), space.active({**values, name: left[name].pop()})
 
 
-def _values(dimension: Dimension, value: Any, rng: Random) -> list[Any]:
+def _values(dimension: Dimension, value: Any, more: Sequence[Any], rng: Random) -> list[Any]:
     back = [dimension.default] if dimension.contains(dimension.default) and dimension.default != value else []
-    found = list(dict.fromkeys([*back, *steps(dimension, value)]))
+    found = list(dict.fromkeys([*back, *steps(dimension, value), *more]))
     rng.shuffle(found)
     return found
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 Pick = Literal["best", "knee", "cheapest"]
 SURE, LIKELY = 2.0, 1.0  # standard errors of a paired difference that count as clear, and as likely
-ENOUGH = 64  # examples after which two settings that did the same in each are taken to, and what is likely counts
+ENOUGH = 64  # examples after which two settings that did the same in each are taken to
 FEW = 4  # settings that have to be there before one half of them is left
 
 
@@ -125,12 +125,11 @@ class Race:
         return self._outside_the_better_half(mine, reached, ids)
 
     def _gives_way(self, mine: Results, other: Results, ids: Sequence[int]) -> bool:
-        """Whether the other is clearly better, or as good for less."""
+        """Whether the other is clearly better, or clearly as good for less: what is left never comes back."""
         if self._clearly_better(lead_at_least(other, mine, ids, self.unit, SURE)):
             return True
         cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
-        errors = LIKELY if len(ids) >= ENOUGH else SURE
-        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, errors) >= -self.tolerance
+        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, SURE) >= -self.tolerance
 
     def _clearly_better(self, least: float) -> bool:
         if self.two and self.pick == "knee":

@@ -9,6 +9,7 @@ import optuna
 import pytest
 
 from thoughtree.optimize import trials
+from thoughtree.optimize.bisection import middles
 from thoughtree.optimize.confirm import Rule
 from thoughtree.optimize.dimensions import Dimension
 from thoughtree.optimize.neighbours import Record, neighbour, steps
@@ -119,6 +120,22 @@ def test_one_that_was_left_early_is_the_start_of_its_kind_only():
     assert {change.of for change, _ in proposed(tried)} == {0, 1}
 
 
+def test_the_best_of_a_kind_is_not_one_that_only_went_farther():
+    """The first solves 2 of 6, and none of the first four. A later one that was left after four solves one of them: a
+    lead of 1/4 with an error of sqrt(0.75 + 1) / 4 = 0.33; another one solves all four: a lead of 1, an error of 1/4.
+    """
+    wide = setting(0, 0.9, 10, kind="wide", size=9, width=1)
+    first = Setting(1, SPACE.active({"kind": "deep", "size": 9, "depth": 1}), right([4, 5], 6), 0)
+    lucky = Setting(2, SPACE.active({"kind": "deep", "size": 9, "depth": 2}), right([0], 4), 0)
+    later = Setting(3, SPACE.active({"kind": "deep", "size": 9, "depth": 4}), right([0, 1, 2, 3], 4), 0)
+    assert {change.of for change, _ in proposed([wide, first, lucky])} == {0, 1}
+    assert {change.of for change, _ in proposed([wide, first, lucky, later])} == {0, 3}
+
+
+def right(solved: list[int], n: int) -> Results:
+    return Results({id: Result(float(id in solved), 10) for id in range(n)})
+
+
 def test_knobs_whose_changes_were_gains_are_changed_more_often():
     """Twelve changes of width came to nothing, and three of four of size to something."""
     tried = [setting(0, 0.5, 10, kind="wide", size=2, width=1)]
@@ -173,6 +190,35 @@ def test_the_kind_next_to_which_fewest_were_tried_comes_first():
     found = [neighbour(space, tried, Rule("best", 0.02), ORDER, Random(seed)) for seed in range(80)]
     of = [one[0].of for one in found if one is not None]
     assert of.count(2) > 2 * of.count(1)
+
+
+# ---- where a number begins to matter
+
+
+def test_a_middle_lies_where_a_number_begins_to_matter():
+    """64 does the same as no limit, 32 does not: halfway is 48. What another size did says nothing."""
+    limit = Dimension(name="limit", default=None, low=1, high=64, whole=True, optional=True)
+    start = Setting(0, {"limit": None, "size": 2}, results(0.5, 10))
+    tried = [
+        start,
+        Setting(1, {"limit": 64, "size": 2}, results(0.5, 10, 4)),
+        Setting(2, {"limit": 32, "size": 2}, results(0.5, 9)),
+        Setting(3, {"limit": 8, "size": 2}, results(0.25, 4)),
+        Setting(4, {"limit": 40, "size": 3}, results(0.5, 10)),
+    ]
+    assert middles(limit, start, tried) == [48]
+    assert middles(limit, tried[2], tried) == [20, 48]
+    assert middles(SIZE, start, tried[:4]) == []
+    assert middles(KIND, setting(0, 0.5, 10, kind="wide", size=2, width=1), []) == []
+
+
+def test_the_middle_of_numbers_that_are_not_whole():
+    """Of 1 and 4 it is 2.5; 2 where their ratio counts. Nothing lies between 3 and 4 that is whole."""
+    tried = [Setting(0, {"x": 1.0}, results(0.5, 10)), Setting(1, {"x": 4.0}, results(0.5, 9))]
+    assert middles(Dimension(name="x", default=1.0, low=0.5, high=8.0), tried[0], tried) == [2.5]
+    assert middles(Dimension(name="x", default=1.0, low=0.5, high=8.0, log=True), tried[0], tried) == [2.0]
+    near = [Setting(0, {"x": 3}, results(0.5, 10)), Setting(1, {"x": 4}, results(0.5, 9))]
+    assert middles(Dimension(name="x", default=3, low=1, high=9, whole=True), near[0], near) == []
 
 
 # ---- the last few

@@ -74,12 +74,12 @@ HALF = [1.0, 0.0] * 32
         (Race(two=True, pick="knee"), results(BAD, cost=1), results(GOOD, cost=9), False),  # it is cheaper
         (Race(two=True, pick="knee"), results(BAD, cost=9), results(GOOD, cost=1), True),
         (
-            Race(two=True, pick="knee", tolerance=0.01),
+            Race(two=True, pick="knee", tolerance=0.03),
             results(HALF, cost=9),
             results(HALF, cost=1),
             False,
-        ),  # 1/64 > 0.01
-        (Race(two=True, pick="knee", tolerance=0.02), results(HALF, cost=9), results(HALF, cost=1), True),
+        ),  # 2/64 > 0.03
+        (Race(two=True, pick="knee", tolerance=0.04), results(HALF, cost=9), results(HALF, cost=1), True),
         (Race(two=True, pick="cheapest", tolerance=0.01), results(HALF, cost=9), results(HALF, cost=1), False),
         (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1), True),
         (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=1), results(HALF, cost=9), False),
@@ -93,7 +93,7 @@ def test_only_those_who_came_as_far_count():
     assert Race(two=False).beaten_by(results(BAD), {7: results(GOOD[:8])}, ALL) is None
 
 
-def test_on_few_examples_a_lead_has_to_be_clear():
+def test_a_lead_has_to_be_clear():
     """Of 16, all equal: an error of 1/16. As good for less within 0.1 is likely (1/16), and not clear (2/16)."""
     race, mine, other = Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1)
     assert race.beaten_by(mine, {7: other}, range(16)) is None
@@ -114,10 +114,10 @@ def test_nobody_is_left_for_one_that_was_left_but_for_one_that_does_the_same():
 
 
 def test_one_that_may_be_better_is_not_left_for_a_cheaper_one_that_was_lucky():
-    """Of 128, 10 solved by the cheaper one alone and 10 by the other: an error of sqrt(20 + 1) / 128 = 0.036."""
+    """Of 128, 10 solved by the cheaper one alone and 10 by the other: twice an error of sqrt(20 + 1) / 128 = 0.036."""
     mine, other = results([1.0] * 10 + [0.0] * 118, cost=9), results([0.0] * 10 + [1.0] * 10 + [0.0] * 108, cost=1)
-    assert Race(two=True, pick="cheapest", tolerance=0.03).beaten_by(mine, {7: other}, range(128)) is None
-    assert Race(two=True, pick="cheapest", tolerance=0.04).beaten_by(mine, {7: other}, range(128)) == 7
+    assert Race(two=True, pick="cheapest", tolerance=0.07).beaten_by(mine, {7: other}, range(128)) is None
+    assert Race(two=True, pick="cheapest", tolerance=0.08).beaten_by(mine, {7: other}, range(128)) == 7
 
 
 def test_half_of_four_is_left():
