@@ -31,7 +31,7 @@ from .game24 import Outcomes, search
 from .stub_policy import CONFIGS, LIKELY, StubPolicy
 from .whole_program import CALLS, NOTHING, WORDS, shown_state
 
-TUNED_ON = 500  # puzzles; those that are left are for the truth
+TUNED_ON = 800  # puzzles; those that are left are for the truth
 COINS = 1000, 1001  # of the truth
 POINTS, DEARER = 0.02, 1.10  # of the best setting's score, and times its cost: the mark
 BLOCK, BEYOND = 100, 4.0  # puzzles at a time, and standard errors from the mark at which a setting is out of its reach
