@@ -11,14 +11,14 @@ Biometrika 25:285).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 from typing import Any
 
-from .bisection import middles
+from .bisection import Line
 from .confirm import Rule
 from .dimensions import Dimension, label
 from .race import Results, lead_at_least
@@ -79,10 +79,10 @@ def _gain(after: Results, before: Results, tolerance: float) -> bool:
 def _starts(
     space: Space, tried: Sequence[Setting], rule: Rule, order: Sequence[int], rng: Random
 ) -> Iterator[tuple[Setting, list[tuple[str, Setting]]]]:
-    """In turn: half of the time the best of another kind first; else what would be picked, or scores highest, or lies
-    between these.
+    """Half of the time the best of another kind first; else what would be picked, or scores highest, or lies between
+    these. Of either, those first next to which the least was spent: equal trials would mostly go to what is dear.
 
-    With those of another kind: the dimension that says so, and settings whose other knobs may be taken.
+    With settings of other kinds whose other knobs may be taken, and the dimension that makes them so.
     """
     by_number = {setting.number: setting for setting in tried}
     whole = {setting.number: setting.results for setting in tried if setting.results.has(order)}
@@ -92,36 +92,50 @@ def _starts(
     highest = replace(rule, pick="best")
     best = highest.choose(whole, order)
     assert best is not None  # where one rule finds something, the other does
-    kinds = {
-        number: dimension.name
-        for dimension in space.branches()
-        for value in _seldom_first(dimension, tried, rng)
-        for number in _best_of({s.number: s.results for s in tried if s.values.get(dimension.name) == value}, highest)
-        if number not in (chosen, best)
-    }
-    between = [number for number in rule.few(whole, order, FEW) if number not in (chosen, best)]
-    groups = [[chosen], [best] if best != chosen else [], rng.sample(between, len(between))]
-    groups = [list(kinds), *rng.sample(groups, len(groups))]
+    front = dict.fromkeys([chosen, best, *rule.few(whole, order, FEW)])
+    near = _spent_near(tried)
+    groups = [
+        sorted(rng.sample(list(front), len(front)), key=lambda number: near[number]),
+        [number for number in _kinds(space, tried, highest, near, rng) if number not in (chosen, best)],
+    ]
     if rng.random() < 1 / 2:
-        groups.append(groups.pop(0))
-    for group in groups:
-        for number in group:
-            others = [(kinds[number], by_number[other]) for other in (chosen, best)] if number in kinds else []
-            yield by_number[number], others
+        groups.reverse()
+    branches = [dimension.name for dimension in space.branches()]
+    for number in chain(*groups):
+        yield by_number[number], [(name, by_number[other]) for other in (chosen, best) for name in branches]
 
 
-def _seldom_first(dimension: Dimension, tried: Sequence[Setting], rng: Random) -> list[Any]:
-    """Its choices, those first next to which the fewest settings were tried."""
-    kind = {setting.number: setting.values.get(dimension.name) for setting in tried}
-    tries = Counter(label(kind.get(setting.made_by.of)) for setting in tried if setting.made_by is not None)
-    choices = rng.sample(dimension.choices, len(dimension.choices))
-    return sorted(choices, key=lambda choice: tries[label(choice)])
+def _spent_near(tried: Sequence[Setting]) -> Mapping[int, float]:
+    """What settings cost that were made from another one, by that one's number."""
+    spent = defaultdict[int, float](float)
+    for setting in tried:
+        if setting.made_by is not None:
+            spent[setting.made_by.of] += sum(one.cost for one in setting.results.by_example.values())
+    return spent
+
+
+def _kinds(
+    space: Space, tried: Sequence[Setting], highest: Rule, near: Mapping[int, float], rng: Random
+) -> Iterator[int]:
+    """The best of each kind: those kinds first next to which the least was spent.
+
+    Among all kinds at once: one that is looked at whenever another one is would keep that one from ever being started
+    at.
+    """
+    found = list[tuple[float, int]]()
+    for dimension in space.branches():
+        for value in dimension.choices:
+            kind = {s.number: s.results for s in tried if label(s.values.get(dimension.name)) == label(value)}
+            spent = sum(near[number] for number in kind)
+            found += [(spent, number) for number in _best_of(kind, highest)]
+    rng.shuffle(found)
+    yield from dict.fromkeys(number for _, number in sorted(found, key=lambda one: one[0]))
 
 
 def _joined(space: Space, start: Setting, others: Sequence[tuple[str, Setting]]) -> Iterator[tuple[Change, Values]]:
     """What is this kind's own, with all that other kinds have too as the others have it."""
     for name, other in others:
-        if name in other.values and other.values[name] != start.values[name]:
+        if name in other.values and name in start.values and other.values[name] != start.values[name]:
             shared = {n: value for n, value in other.values.items() if n in start.values and n != name}
             yield Change(name, other.number), space.active({**start.values, **shared})
 
@@ -152,18 +166,19 @@ def _moves(
     """
     values = start.values
     own = [dimension for dimension in space if dimension.name in values and not dimension.fixed]
-    left = {one.name: _values(one, values[one.name], middles(one, start, tried), rng) for one in own}
+    left = {one.name: _values(one, values[one.name], Line.through(start, one, tried), rng) for one in own}
     branches = {dimension.name for dimension in space.branches()}
     while left := {name: found for name, found in left.items() if found}:
         name = max(left, key=lambda name: record.draw(name, int(name in branches), rng))
         yield Change(name, start.number), space.active({**values, name: left[name].pop()})
 
 
-def _values(dimension: Dimension, value: Any, more: Sequence[Any], rng: Random) -> list[Any]:
+def _values(dimension: Dimension, value: Any, line: Line, rng: Random) -> list[Any]:
     back = [dimension.default] if dimension.contains(dimension.default) and dimension.default != value else []
-    found = list(dict.fromkeys([*back, *steps(dimension, value), *more]))
-    rng.shuffle(found)
-    return found
+    found = dict.fromkeys([*back, *steps(dimension, value), *line.middles()])
+    left = [other for other in found if not line.flat(other)]
+    rng.shuffle(left)
+    return left
 
 
 def steps(dimension: Dimension, value: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import optuna
 import pytest
 
 from thoughtree.optimize import trials
-from thoughtree.optimize.bisection import middles
+from thoughtree.optimize.bisection import Line
 from thoughtree.optimize.confirm import Rule
 from thoughtree.optimize.dimensions import Dimension
 from thoughtree.optimize.neighbours import Record, neighbour, steps
@@ -192,7 +192,31 @@ def test_the_kind_next_to_which_fewest_were_tried_comes_first():
     assert of.count(2) > 2 * of.count(1)
 
 
+def test_kinds_of_two_knobs_take_turns():
+    """The best is (c, a). Next to the best (d) three settings were tried, next to the best (b) none, and though the
+    knob that makes (d) comes first in the space, it is (b)'s turn.
+    """
+    one = Dimension(name="one", default="c", choices=("c", "d"))
+    two = Dimension(name="two", default="a", choices=("a", "b"))
+    size = Dimension(name="size", default=2, low=1, high=99, whole=True)
+    for_d = Dimension(name="width", default=1, low=1, high=4, whole=True, when=(("one", ("d",)),))
+    for_b = Dimension(name="depth", default=1, low=1, high=4, whole=True, when=(("two", ("b",)),))
+    space = Space((one, two, size, for_d, for_b), {}, frozenset())
+    values = [{"one": "c", "two": "a"}, {"one": "d", "two": "a"}, {"one": "c", "two": "b"}]
+    tried = [Setting(n, space.active({**v, "size": 2}), results(0.9 - n / 10, 10)) for n, v in enumerate(values)]
+    for n in range(3, 6):
+        near = space.active({**values[1], "size": 30 + n})
+        tried.append(Setting(n, near, results(0.0, 10, 2), 0, None, Change("size", 1)))
+    found = [neighbour(space, tried, Rule("best", 0.02), ORDER, Random(seed)) for seed in range(80)]
+    of = [one[0].of for one in found if one is not None]
+    assert of.count(2) > 4 * of.count(1)
+
+
 # ---- where a number begins to matter
+
+
+def middles(dimension: Dimension, start: Setting, tried: list[Setting]) -> list[Any]:
+    return Line.through(start, dimension, tried).middles()
 
 
 def test_a_middle_lies_where_a_number_begins_to_matter():
@@ -219,6 +243,24 @@ def test_the_middle_of_numbers_that_are_not_whole():
     assert middles(Dimension(name="x", default=1.0, low=0.5, high=8.0, log=True), tried[0], tried) == [2.0]
     near = [Setting(0, {"x": 3}, results(0.5, 10)), Setting(1, {"x": 4}, results(0.5, 9))]
     assert middles(Dimension(name="x", default=3, low=1, high=9, whole=True), near[0], near) == []
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_numbers_that_are_nearly_the_same_have_no_middle(log: bool):
+    """Else halving would never end: from 7.6 to 8 it is a sixteenth of the range, and of 7.6."""
+    tried = [Setting(0, {"x": 7.6}, results(0.5, 10)), Setting(1, {"x": 8.0}, results(0.5, 9))]
+    assert middles(Dimension(name="x", default=1.0, low=0.5, high=8.0, log=log), tried[0], tried) == []
+
+
+def test_a_knob_without_effect_is_left_alone_between_values_that_did_the_same():
+    """4 does what 2 does, 8 does not: what lies from 2 to 4 is known, and what lies beyond or below is not."""
+    size = Dimension(name="size", default=2, low=1, high=16, whole=True)
+    start = Setting(0, {"size": 2}, results(0.5, 10))
+    tried = [start, Setting(1, {"size": 4}, results(0.5, 10)), Setting(2, {"size": 8}, results(0.5, 9))]
+    line = Line.through(start, size, tried)
+    assert [value for value in range(1, 17) if line.flat(value)] == [2, 3, 4]
+    assert not line.flat(None)
+    assert not Line.through(tried[2], size, tried).flat(4)
 
 
 # ---- the last few
