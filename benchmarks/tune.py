@@ -26,6 +26,7 @@ from thoughtree.optimize.trials import key_of
 from thoughtree.optimize.tuning import Tuning
 from thoughtree.testing import RuleLM
 
+from . import calibration, demos
 from .report import Report, Row, at_least, at_most, beside, exactly
 from .stub_policy import successors
 from .tuning_core import disagreements, tuner_of
@@ -53,6 +54,7 @@ def measure(data: Path) -> Report:
         "In both the search core stands in for whole programs, which solve, make and pay the same, as is measured.",
         "Tuned against default: on the puzzles that were not tuned on, under the seed's own policy.",
         f"Noise: {NOISE_RUNS} runs on scores that are coins, and settings that all cost the same.",
+        "What is calibrated, and demonstrations: the benchmarks `calibration` and `demos`, whose notes say how.",
     ]
     return Report("tune", "settings found, and calls paid for them, where the truth is known", list(rows(data)), notes)
 
@@ -123,6 +125,8 @@ def rows(data: Path) -> Iterator[Row]:
     )
     yield at_least("runs on noise that report no improvement", claims.count(False), 18, f"of {NOISE_RUNS}")
     yield at_most("wall time of the tuner itself, 20 ms a call", overhead(), OVERHEAD, "%")
+    for beside_knobs in (calibration, demos):
+        yield from beside_knobs.measure(data).rows
 
 
 def _said(found: Iterable[Found]) -> Iterator[Found]:
