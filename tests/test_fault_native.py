@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -16,7 +17,7 @@ import pytest
 from benchmarked import benchmark
 from faultworlds import watched
 from patience import in_time, until
-from thoughtree import Beam, SearchStatus, TreeOfThoughts
+from thoughtree import Beam, RecordLM, SearchStatus, TreeOfThoughts
 from thoughtree.search import Budget, Ended
 from thoughtree.testing import Fault, FaultyLM
 
@@ -117,13 +118,18 @@ def test_a_deadline_holds_over_a_silent_server_and_the_client_ends_too(silence: 
     until(lambda: not set(threading.enumerate()) - before)  # the deadline was passed on to the client
 
 
+@pytest.mark.parametrize("recorded", [False, True])
 @drivers
-def test_a_deadline_holds_over_the_price_of_a_reply_and_the_loop_closes_too(provider: Any, driver: str) -> None:
-    """DSPy looks the price up in its catalog, which never comes: a loop that waited for that would never be closed."""
+def test_a_deadline_holds_over_a_catalog_that_a_call_waits_for_and_the_loop_closes_too(
+    provider: Any, driver: str, recorded: bool, tmp_path: Path
+) -> None:
+    """DSPy looks up a reply's price in it, a recording what the model can do. A loop that waited would never end."""
+    model = client(provider.server_port)
     with lookups.hung_catalog() as catalog:
 
         def attempt(seconds: float) -> Any:
-            found = run(client(provider.server_port), driver, budget=Budget(seconds=seconds))
+            asked = RecordLM(model, tmp_path / f"{seconds}.jsonl") if recorded else model
+            found = run(asked, driver, budget=Budget(seconds=seconds))
             return found if catalog.reached.is_set() else None
 
         found = in_time(attempt, first=0.5)

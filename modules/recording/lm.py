@@ -17,6 +17,7 @@ from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.clients.call_result import CallResult
 from dspy.clients.execution import execute
 
+from ..background import in_thread
 from ..calls.redaction import hide, public, secrets_of, telling
 from ..calls.served import aexecuted
 from .asked import Asked, asked_of
@@ -103,7 +104,7 @@ class RecordLM(Kept):
         try:
             if (kept := self._known(asked, look=True)) is not None:
                 return kept
-            definition, began = self._definition(), time.perf_counter()
+            definition, began = await self._adefinition(), time.perf_counter()
             async with self._apaying(asked.whole["n"]):
                 return self._paid(asked, await aexecuted(self, call), definition, time.perf_counter() - began)
         finally:
@@ -162,6 +163,12 @@ class RecordLM(Kept):
         if name not in self._definitions:
             self._definitions[name] = definition_of(self, self._settings)
         return self._definitions[name]
+
+    async def _adefinition(self) -> dict[str, Any]:
+        """The same. DSPy may fetch its catalog of models for it, for which no loop waits."""
+        known = self._definitions.get((self.model, self.model_type))
+        found: dict[str, Any] = known or await in_thread(self._definition)
+        return found
 
     def dump_state(self) -> dict[str, Any]:
         """The state of the LM that is recorded, without any key: saved programs go into production."""
