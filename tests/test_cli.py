@@ -222,7 +222,6 @@ def test_a_knob_that_the_controller_does_not_have_is_refused():
         (["4 6", "--input", "n=1"], "--input 'n': there is no such input; the names are numbers"),
         (["4 6", "--input", "n"], "--input 'n': write it as name=value; the names are numbers"),
         (["?", "--task", "text", "--target", "3"], "--target: only --task game24 has this"),
-        (["4 6", "--budget-cost", "-1"], "Budget(cost=-1.0): must be above 0, or None for no ceiling"),
         (
             ["4 6", "--api-base", "http://h"],
             "--api-base: there is no model that it could be for; give --model",

@@ -121,7 +121,7 @@ def test_the_budget_of_the_whole_run_stops_it_and_what_was_scored_is_told():
     assert (told["score"], told["spent"]["calls"]) == (50.0, 5)
     assert "limit" in found.stderr
     assert complaint("ranks.csv", "--program", "rankings:program", "--total-cost", "-1").startswith(
-        "limit(cost=-1.0): give a finite number"
+        "Invalid value for '--total-cost': '-1': give a finite number above 0"
     )
 
 

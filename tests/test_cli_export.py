@@ -138,7 +138,7 @@ def test_rows_of_a_folder_of_journals(files: Path, tmp_path: Path, problem: list
         (["run.jsonl", "--to", "dot", "-o", "run.jsonl"], "this is what is exported; give another name"),
         (["run.jsonl", "--to", "dot", "--margin", "1"], "--margin: only --to preferences has this, not dot"),
         (["run.jsonl", "--to", "json", "--most", "3"], "--most: only --to dot and mermaid have this, not json"),
-        (["run.jsonl", "--to", "preferences", "--margin", "0"], "margin=0.0: must be a finite number above 0"),
+        (["run.jsonl", "--to", "preferences", "--margin", "0"], "'0': give a finite number above 0"),
         (["run.jsonl", PUZZLE, "--width", "4", "--to", "preferences"], "belongs to another search"),
         (["run.jsonl", "1 2 3 4", *SAME, "--to", "preferences"], "is of none of the 1 examples"),
         (["missing.jsonl", "--to", "dot"], "missing.jsonl: No such file"),

@@ -359,7 +359,7 @@ def test_mcts_names_the_knobs_that_it_has() -> None:
     assert message.startswith("--width: MCTS has no such knob; it has --dedupe, --ties, --rollouts, --branching, ")
     assert complaint("4 6", "--rollouts", "3").startswith("--rollouts: Beam has no such knob; it has ")
     assert complaint("4 6", "--controller", "mcts", "--discount", "2") == (
-        "MCTS(discount=2.0): must be above 0 and at most 1"
+        "--discount 2.0: must be above 0 and at most 1"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Annotated, Any, cast
 
@@ -19,7 +20,7 @@ from .cli_export import ExportOptions, exported
 from .cli_tune import tuned
 from .cli_view import ViewOptions, viewed
 from .data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
-from .declaring import command
+from .declaring import Command, command
 from .exits import Exit, exit_of, listed
 from .guarded import guarded
 from .interrupt import interruptible
@@ -73,9 +74,6 @@ def solve(options: Options) -> None:
     raise typer.Exit(guarded(lambda: _solve(options)))
 
 
-app.command("solve", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(solve, Options))
-
-
 def evaluate(options: EvalOptions) -> None:
     """Run a program on a data set: its score, how sure that is, what failed, and what it cost."""
     raise typer.Exit(guarded(lambda: evaluated(options)))
@@ -106,12 +104,18 @@ def view(options: ViewOptions) -> None:
     raise typer.Exit(guarded(lambda: viewed(options)))
 
 
-app.command("eval", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(evaluate, EvalOptions))
-app.command("compare", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(compare, CompareOptions))
-app.command("calibrate", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(calibrate, CalibrateOptions))
-app.command("tune", epilog=f"Exit codes:\n{listed()}", no_args_is_help=True)(command(tune, TuneOptions))
-app.command("view", no_args_is_help=True)(command(view, ViewOptions))
-app.command("export", no_args_is_help=True)(command(export, ExportOptions))
+def _declare(name: str, run: Callable[[Any], None], kind: type[Any], **more: Any) -> None:
+    app.command(name, cls=Command, no_args_is_help=True, **more)(command(run, kind))
+
+
+CODES = f"Exit codes:\n{listed()}"
+_declare("solve", solve, Options, epilog=CODES)
+_declare("eval", evaluate, EvalOptions, epilog=CODES)
+_declare("compare", compare, CompareOptions, epilog=CODES)
+_declare("calibrate", calibrate, CalibrateOptions, epilog=CODES)
+_declare("tune", tune, TuneOptions, epilog=CODES)
+_declare("view", view, ViewOptions)
+_declare("export", export, ExportOptions)
 
 
 def _solve(options: Options) -> Exit:

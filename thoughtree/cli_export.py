@@ -24,6 +24,7 @@ from .search import SearchResult
 from .search.story import Story
 from .search.whole_file import write_whole
 from .typed_input import inputs_of
+from .typed_number import above_zero
 
 
 class Form(enum.StrEnum):
@@ -77,7 +78,11 @@ class ExportOptions(ProgramOptions):
     ] = None
     margin: Annotated[
         float | None,
-        option(OUTPUT, "Preferences: also pairs of which only the values are known, at least so far apart."),
+        option(
+            OUTPUT,
+            "Preferences: also pairs of which only the values are known, at least so far apart.",
+            parser=above_zero,
+        ),
     ] = None
 
 

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, WHOLE, option
+from .declaring import DATA, MODEL, OUTPUT, PROBLEM, STUDY, WHOLE, ceiling, option
 from .program_options import ProgramOptions
 
 WORKERS = "Processes that share the examples, each with --num-threads of them at once. Default: 1."
+MOST_WORKERS = 256  # a process takes some 150 MB; calls in flight are a matter of threads
 STUDY_NAME = "tuning"  # of a study that was given no name
 
 
@@ -59,15 +60,15 @@ class MeasureOptions(DataOptions):
 
     total_calls: Annotated[int | None, option(WHOLE, "LM calls of all examples.", metavar="N", min=1)] = None
     total_tokens: Annotated[int | None, option(WHOLE, "Tokens of all examples.", metavar="N", min=1)] = None
-    total_cost: Annotated[float | None, option(WHOLE, "Dollars of all examples.", metavar="X")] = None
-    total_seconds: Annotated[float | None, option(WHOLE, "Wall time.", metavar="S")] = None
+    total_cost: Annotated[float | None, ceiling(WHOLE, "Dollars of all examples.", metavar="X")] = None
+    total_seconds: Annotated[float | None, ceiling(WHOLE, "Wall time.", metavar="S")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions(MeasureOptions):
     """What `thoughtree eval` was asked for."""
 
-    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1, max=MOST_WORKERS)] = None
     resume: Annotated[
         Path | None,
         option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
@@ -110,7 +111,7 @@ class TuneOptions(DataOptions):
         option(STUDY, "What a setting costs an example. Default: calls."),
     ] = None
     cost_limit: Annotated[
-        float | None, option(STUDY, "The most that a setting may cost; then the score alone counts.", metavar="X")
+        float | None, ceiling(STUDY, "The most that a setting may cost; then the score alone counts.", metavar="X")
     ] = None
     pick: Annotated[
         Literal["best", "knee", "cheapest"] | None,
@@ -121,14 +122,14 @@ class TuneOptions(DataOptions):
         ),
     ] = None
     tolerance: Annotated[
-        float | None, option(STUDY, "A difference in score that is none. Default: 0.02.", metavar="X")
+        float | None, option(STUDY, "A difference in score that is none. Default: 0.02.", metavar="X", min=0)
     ] = None
     study_calls: Annotated[
         int | None, option(STUDY, "LM calls of the whole study, hard, over all its workers.", metavar="N", min=1)
     ] = None
     study_tokens: Annotated[int | None, option(STUDY, "Tokens of the whole study.", metavar="N", min=1)] = None
-    study_cost: Annotated[float | None, option(STUDY, "Dollars of the whole study.", metavar="X")] = None
-    study_seconds: Annotated[float | None, option(STUDY, "Wall time of this command.", metavar="S")] = None
+    study_cost: Annotated[float | None, ceiling(STUDY, "Dollars of the whole study.", metavar="X")] = None
+    study_seconds: Annotated[float | None, ceiling(STUDY, "Wall time of this command.", metavar="S")] = None
     study: Annotated[
         str | None,
         option(STUDY, "The study's name: whoever gives the same, and the same place, works at it.", metavar="NAME"),
@@ -151,7 +152,9 @@ class TuneOptions(DataOptions):
             metavar="FOLDER",
         ),
     ] = None
-    workers: Annotated[int | None, option(STUDY, "Processes that try settings. Default: 1.", metavar="N", min=1)] = None
+    workers: Annotated[
+        int | None, option(STUDY, "Processes that try settings. Default: 1.", metavar="N", min=1, max=MOST_WORKERS)
+    ] = None
     race_only: Annotated[
         bool,
         option(STUDY, "Try settings for a study until its trials are up, and leave the end to another.", "--race-only"),
@@ -174,7 +177,7 @@ class TuneOptions(DataOptions):
 class CompareOptions(MeasureOptions):
     """What `thoughtree compare` was asked for."""
 
-    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1, max=MOST_WORKERS)] = None
     resume: Annotated[
         Path | None,
         option(DATA, "Keep what is finished here; a run that was killed goes on from it, unpaid.", metavar="FOLDER"),
@@ -217,7 +220,7 @@ class CompareOptions(MeasureOptions):
 class CalibrateOptions(MeasureOptions):
     """What `thoughtree calibrate` was asked for."""
 
-    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1)] = None
+    workers: Annotated[int | None, option(DATA, WORKERS, metavar="N", min=1, max=MOST_WORKERS)] = None
     resume: Annotated[
         Path | None,
         option(DATA, "Keep the replies here; a run that was killed goes on from them, unpaid.", metavar="FOLDER"),

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, fields
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
+from typer.models import OptionInfo
+
+from .exits import Exit
+from .output import say
+from .typed_number import above_zero, count_or_all, real, whole
 
 PROBLEM, MODEL, SEARCH, KNOBS = "Problem", "Model", "Search", "Knobs of the controller"
 BUDGET, OUTPUT = "Budget of a search (hard ceilings)", "Output"
 DATA, STUDY, WHOLE = "Data", "Study", "Budget of the whole run (hard ceilings)"
-ALL = "all"
 Chosen = TypeVar("Chosen")
 
 
-def count_or_all(text: str) -> str:
-    """A count, or "all" where a knob may be without one. Kept as text until a controller takes it."""
-    if text != ALL and not (text.isascii() and text.isdigit() and int(text)):
-        raise typer.BadParameter(f"{text!r} is neither a whole number of at least 1 nor {ALL!r}.")
-    return text
+class Command(TyperCommand):
+    """A command that says what is wrong with its options in one line, as it says all else that is wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            return super().parse_args(ctx, args)  # which shows the help
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            message: str = error.format_message().replace("Value error, ", "")  # which is pydantic's
+            name = getattr(error, "option_name", "")
+            if hasattr(error, "possibilities") and not name.startswith("--"):  # there is no such option
+                message += (
+                    "; what begins with a dash and is none goes behind all options and --, as in: "
+                    f'{ctx.command_path} -- "{name}..."'
+                )
+            say(f"{' '.join(message.split()).removesuffix('.')}; see {ctx.command_path} --help")
+            raise typer.Exit(Exit.USAGE) from error
 
 
 def count(name: str, help: str) -> Any:
@@ -29,6 +48,11 @@ def count(name: str, help: str) -> Any:
 
 def option(panel: str, help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
+
+
+def ceiling(panel: str, help: str, **more: Any) -> Any:
+    """Of what is no whole number: dollars, seconds."""
+    return option(panel, help, parser=above_zero, **more)
 
 
 def knob(help: str, **more: Any) -> Any:
@@ -48,11 +72,23 @@ def command(run: Callable[[Chosen], None], kind: type[Chosen]) -> Callable[..., 
             f.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if f.default is MISSING else f.default,
-            annotation=hints[f.name],
+            annotation=_read(hints[f.name]),
         )
         for f in declared
     ]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {f.name: hints[f.name] for f in declared}
+    called.__annotations__ = {f.name: _read(hints[f.name]) for f in declared}
     called.__doc__ = run.__doc__
     return called
+
+
+def _read(hint: Any) -> Any:
+    """The same hint, where it is of a number with our reader in place of typer's, which does not name what it read."""
+    kind, *notes = get_args(hint)
+    kinds = {kind, *get_args(kind)}
+    if not kinds & {int, float} or not isinstance(notes[0], OptionInfo) or notes[0].parser is not None:
+        return hint
+    info = copy(notes[0])
+    info.parser = whole(info.min, info.max) if int in kinds else real(info.min)
+    info.min = info.max = None
+    return Annotated[kind, info]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from .declaring import BUDGET, MODEL, PROBLEM, SEARCH, count, knob, option
+from .declaring import BUDGET, MODEL, PROBLEM, SEARCH, ceiling, count, knob, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,9 @@ class ProgramOptions:
     ] = None
     rate_model: Annotated[str | None, option(MODEL, "Another model for the ratings.", metavar="NAME")] = None
     api_base: Annotated[str | None, option(MODEL, "Address of the models' server.", metavar="URL")] = None
-    temperature: Annotated[float | None, option(MODEL, "Sampling temperature of the models.", metavar="X")] = None
+    temperature: Annotated[float | None, option(MODEL, "Sampling temperature of the models.", metavar="X", min=0)] = (
+        None
+    )
 
     # Search
     controller: Annotated[
@@ -131,7 +133,7 @@ class ProgramOptions:
 
     # Budget
     budget_calls: Annotated[int | None, option(BUDGET, "LM calls, retries included.", metavar="N", min=1)] = None
-    budget_seconds: Annotated[float | None, option(BUDGET, "Wall time.", metavar="S")] = None
-    budget_cost: Annotated[float | None, option(BUDGET, "Dollars.", metavar="X")] = None
+    budget_seconds: Annotated[float | None, ceiling(BUDGET, "Wall time.", metavar="S")] = None
+    budget_cost: Annotated[float | None, ceiling(BUDGET, "Dollars.", metavar="X")] = None
     budget_tokens: Annotated[int | None, option(BUDGET, "Tokens in and out.", metavar="N", min=1)] = None
     budget_nodes: Annotated[int | None, option(BUDGET, "Nodes of the tree.", metavar="N", min=1)] = None

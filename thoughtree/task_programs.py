@@ -26,7 +26,7 @@ class Kind:
 
 
 def _game24(said: dict[str, Any]) -> Program:
-    task = Game24(target=said.pop("target", None) or 24, strict=said.pop("strict", False))
+    task = Game24(target=said.pop("target", 24), strict=said.pop("strict", False))
     return TreeOfThoughts(task=task, **said)
 
 
