@@ -53,7 +53,7 @@ def supervised_rows(
     if program is None:
         if metric is not None:
             raise ValueError("metric=: needs the program that made these results")
-        made = (row for path in _journals(results) for row in _to_the_letter(Story.read(path), wanted))
+        made = (row for story in _stories(results) for row in _to_the_letter(story, wanted))
     else:
         seen = seen_in(results, program, examples, metric, metric_threshold, proposals_are_all)
         made = (row for one in seen for row in _of_seen(one, wanted))
@@ -79,14 +79,17 @@ def _row(asked: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
 # ---- without the program
 
 
-def _journals(results: Any) -> Iterator[Path]:
+def _stories(results: Any) -> Iterator[Story]:
     for thing in [results] if isinstance(results, str | PathLike) or not isinstance(results, Iterable) else results:
+        if isinstance(thing, Story):
+            yield thing
+            continue
         if not isinstance(thing, str | PathLike):
             raise TypeError(
                 f"results: {type(thing).__name__}: without program=, prompts and replies are known of journals alone; "
                 "give their paths, or the program"
             )
-        yield from journals_in(Path(thing))
+        yield from map(Story.read, journals_in(Path(thing)))
 
 
 def _to_the_letter(story: Story, roles: Sequence[str]) -> Iterator[dict[str, Any]]:

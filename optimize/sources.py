@@ -27,6 +27,8 @@ def results_in(things: Any) -> Iterator[tuple[dict[str, Any] | None, Result]]:
             yield thing._inputs, thing.search
         elif isinstance(thing, SearchResult):
             yield None, thing
+        elif isinstance(thing, Story):
+            yield None, thing.result()
         elif isinstance(thing, str | PathLike):
             path = Path(thing)
             for found in journals_in(path) if path.is_dir() else [path]:

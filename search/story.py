@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from .chain import BrokenChain, opened
 from .codec import Codec
-from .journal import BEGINNING, FORMAT, JournalError
+from .journal import BEGINNING, END, FORMAT, JournalError
 from .lines import journal_line, json_object
 from .protocol import Rate, Rated, Request
 from .result import SearchResult
@@ -23,10 +23,9 @@ from .whole_file import read_whole
 
 Json = dict[str, Any]
 TORN = "its last line is torn: what a crash, or a run that still writes, leaves"
-UNENDED = (
-    "it has no end: the run was killed, was interrupted, or is still at work. "
-    "Values are those that its replies tell; what was pruned, and how often nodes were visited, is not known"
-)
+PARTLY = "values are those that its replies tell; what was pruned, and how often nodes were visited, is not known"
+NO_END = "it has no end: the run was killed, was interrupted, or is still at work"
+UNENDED = f"{NO_END}; {PARTLY}"
 
 DAMAGE = (BrokenChain, ProtocolError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 PLAIN = Codec(key=lambda state: None, load_key=lambda key: None)  # states as they are written; nobody asks for keys
@@ -100,9 +99,18 @@ class Story:
             story.end = None
         if not story.rows and story.told:
             story.notes.append(BARE)
-        if story.end is None:
+        if story.damage is not None:
+            story.notes.append(PARTLY)  # whether it ended, nobody can tell
+        elif story.end is None:
             story.notes.append(UNENDED)
         return story
+
+    @staticmethod
+    def notes_at_its_end(path: str | Path) -> list[str]:
+        """Of the notes, those that the last line tells, for who reads the journal by replaying it."""
+        whole, _, rest = read_whole(Path(path)).rpartition(b"\n")
+        ended = not rest and whole.rpartition(b"\n")[2].startswith(END)
+        return ([TORN] if rest else []) + ([] if ended else [NO_END])
 
     def result(self) -> SearchResult[Any, Any]:
         """The search as a loaded result. Of one that has not ended: status failed, ended None, the root as its best."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,39 @@ def test_of_a_damaged_journal_the_line_is_named(files: Path, form: str, tmp_path
         assert told.startswith(f"thoughtree: {path}: it is damaged at line 3 of {count} (it was changed")
         assert "what that line and all behind it tell is missing" in told
         assert "of no step" not in told
+        assert "was killed" not in told  # one of the two would be wrong
+
+
+OPENED: list[str] = []
+
+
+def _opened(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and isinstance(arguments[0], str | os.PathLike):
+        OPENED.append(os.fspath(arguments[0]))
+
+
+sys.addaudithook(_opened)
+
+
+@pytest.mark.parametrize("form", list(Form))
+def test_a_journal_is_read_once(files: Path, form: str):
+    OPENED.clear()
+    assert run(files / "run.jsonl", "--to", form)[0] in (0, 4)
+    assert OPENED.count(str(files / "run.jsonl")) == 2  # its first bytes, whether it is one; then all of it
+
+
+@pytest.mark.parametrize("form", ["preferences", "supervised"])
+def test_rows_of_a_run_that_was_killed_say_so_with_the_problem_too(files: Path, form: str, tmp_path: Path):
+    whole = (files / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run.jsonl").write_bytes(b"".join(whole[:-1]))
+    _, _, told = run(tmp_path / "run.jsonl", PUZZLE, *SAME, "--to", form)
+    assert told.startswith(f"thoughtree: {tmp_path / 'run.jsonl'}: it has no end: the run was killed, was interrupted")
+
+
+def test_a_folder_is_no_drawing(files: Path):
+    code, out, told = run(files, "--to", "dot")
+    assert (code, out) == (2, "")
+    assert told == f"thoughtree: {files}: this is a folder; --to dot takes one journal or result\n"
 
 
 @pytest.mark.parametrize("form", ["dot", "json", "supervised"])

@@ -273,7 +273,7 @@ def test_the_most_that_it_can_take_is_said_and_nothing_is_done():
         ((*STUDY, "--limit", "3"), "3 examples in trainset and valset: too few to tune on"),
         ((*STUDY, "--limit", "3", "--workers", "2"), "3 examples in trainset and valset: too few to tune on"),
         ((*STUDY, "--space", "controller.witdh=3", "--workers", "2"), "space['controller.witdh']: there is no such"),
-        ((*STUDY, "--cost-limit", "0"), "cost_limit=0.0: must be a number above 0"),
+        ((*STUDY, "--cost-limit", "0"), "Invalid value for '--cost-limit': '0': give a finite number"),
         ((*STUDY, "--storage", "postgresql://me:hunter2@127.0.0.1:9/none"), "storage='postgresql://"),
         (
             ("ranks.csv", "--program", "ranked:bound", "--save", "tuned.json"),

@@ -15,7 +15,7 @@ from puzzle24 import PUZZLE, call, engine
 from thoughtree import Beam, Game24, TreeOfThoughts
 from thoughtree.search import JournalError
 from thoughtree.search.protocol import Propose
-from thoughtree.search.story import TORN, UNENDED, Story
+from thoughtree.search.story import NO_END, PARTLY, TORN, UNENDED, Story
 
 
 def solver(**knobs: Any) -> TreeOfThoughts:
@@ -123,7 +123,29 @@ def test_damage_is_said_and_what_stands_before_it_is_read(run: tuple[Path, Any])
     assert story.damage == story.notes[0]
     assert story.damage.startswith(f"it is damaged at line {replies[3] + 1} of {len(lines)} (it was changed")
     assert "and read up to there, which is behind reply 3: " in story.damage
-    assert story.notes[1] == UNENDED
+    assert story.notes[1:] == [PARTLY]  # and no word of a run that was killed
+
+
+@pytest.mark.parametrize("part", ["reply", "end"])
+def test_of_a_damaged_journal_nobody_can_tell_whether_it_ended(run: tuple[Path, Any], part: str) -> None:
+    path, _ = run
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = {"reply": 3, "end": -1}[part]
+    lines[place] = lines[place][:-20] + b"~" + lines[place][-19:]
+    path.write_bytes(b"".join(lines))
+    notes = Story.read(path).notes
+    assert [note for note in notes if "killed" in note or "no end" in note] == []
+    assert sum(note.startswith("it is damaged at line ") for note in notes) == 1
+
+
+def test_what_the_last_line_tells_is_told_without_reading_the_others(run: tuple[Path, Any]) -> None:
+    path, _ = run
+    assert Story.notes_at_its_end(path) == []
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-50])
+    assert Story.notes_at_its_end(path) == [TORN, NO_END]
+    path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
+    assert Story.notes_at_its_end(path) == [NO_END]
 
 
 def test_nothing_on_the_disk_is_changed_and_a_run_may_write_meanwhile(tmp_path: Path) -> None:

@@ -141,6 +141,15 @@ def test_any_program_is_shown_wherever_it_broke_off(name: str, tmp_path: Path) -
     assert nodes[-1] > 1
 
 
+def test_a_damaged_run_is_not_called_unfinished(run: tuple[Path, Any]) -> None:
+    lines = run[0].read_bytes().splitlines(keepends=True)
+    lines[-1] = lines[-1][:-20] + b"~" + lines[-1][-19:]
+    run[0].write_bytes(b"".join(lines))
+    facts = document(Run.of(run[0]))["facts"]
+    assert (facts["status"], facts["ended"]) == ("damaged", None)
+    assert facts["worth"] == "its journal is damaged, and does not say what became of it"
+
+
 def test_every_prompt_and_reply_comes_back_to_the_letter(run: tuple[Path, Any]) -> None:
     found, lines = calls(Run.of(run[0])), [json.loads(line) for line in run[0].read_text().splitlines()]
     records = [record for line in lines for record in line.get("calls", ())]
@@ -328,15 +337,17 @@ def test_it_goes_beside_its_source_and_over_pages_of_ours_alone(run: tuple[Path,
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.html", "run.html", "run.jsonl"]
 
 
-@pytest.mark.parametrize(
-    ("to", "said"),
-    [("absent/x", "No such file or directory"), (".", "Is a directory"), ("run.jsonl/x", "Not a directory")],
-)
+NO_FOLDER = "there is no folder {folder!r}; make it first, or give another path"
+
+
+@pytest.mark.parametrize(("to", "said"), [("absent/x", NO_FOLDER), (".", "Is a directory"), ("run.jsonl/x", NO_FOLDER)])
 def test_where_nothing_can_be_written_the_name_that_was_given_is_told(
     run: tuple[Path, Any], tmp_path: Path, to: str, said: str
 ) -> None:
-    found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / to)])
-    assert (found.exit_code, found.stderr) == (2, f"thoughtree: {tmp_path / to}: {said}\n")
+    path = tmp_path / to
+    found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(path)])
+    assert found.exit_code == 2
+    assert found.stderr == f"thoughtree: {path}: {said.format(folder=str(path.parent))}\n"
     assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
 
 

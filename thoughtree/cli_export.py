@@ -6,7 +6,6 @@ import csv
 import enum
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +15,12 @@ import typer
 
 from .declaring import OUTPUT, PROBLEM, option
 from .exits import Exit
+from .export_source import ExportSource
 from .mistake import Mistake
-from .output import STDOUT, say, say_notes, write
+from .output import STDOUT, say, write
 from .problem import equip, program_of
 from .program_options import ProgramOptions
 from .search import SearchResult
-from .search.story import Story
 from .search.whole_file import write_whole
 from .typed_input import inputs_of
 from .typed_number import above_zero
@@ -88,17 +87,17 @@ class ExportOptions(ProgramOptions):
 
 def exported(options: ExportOptions) -> Exit:
     _check(options)
-    rows = _rows(options) if options.to in (Form.PREFERENCES, Form.SUPERVISED) else None
-    text = _drawn(options) if rows is None else "".join(json.dumps(row) + "\n" for row in rows)
-    stories = list(_stories(options.source))
-    for story in stories:
-        say_notes(story)
+    read = ExportSource(options.source)
+    rows = _rows(options, read) if options.to in (Form.PREFERENCES, Form.SUPERVISED) else None
+    text = _drawn(options, read) if rows is None else "".join(json.dumps(row) + "\n" for row in rows)
+    for note in read.notes:
+        say(note)
     if options.output in (None, STDOUT):
         write(text)
     else:
         write_whole(options.output, text.encode("utf-8", "backslashreplace"))
     if rows is not None and not rows:
-        if any(story.damage for story in stories):
+        if read.damaged:
             say(f"{options.source}: what can be read of it gives no row")
             return Exit.FAILED
         more = "" if _names_a_problem(options) else "; with the problem that was searched, code judges the steps"
@@ -114,51 +113,24 @@ def _names_a_problem(options: ExportOptions) -> bool:
 def _check(options: ExportOptions) -> None:
     if options.output not in (None, STDOUT) and options.output.exists() and options.output.samefile(options.source):
         raise Mistake(f"--output {options.output}: this is what is exported; give another name")
+    if options.source.is_dir() and options.to not in (Form.PREFERENCES, Form.SUPERVISED):
+        raise Mistake(f"{options.source}: this is a folder; --to {options.to} takes one journal or result")
     if options.margin is not None and options.to is not Form.PREFERENCES:
         raise Mistake(f"--margin: only --to preferences has this, not {options.to}")
     if options.most is not None and options.to not in (Form.DOT, Form.MERMAID):
         raise Mistake(f"--most: only --to dot and mermaid have this, not {options.to}")
 
 
-def _drawn(options: ExportOptions) -> str:
+def _drawn(options: ExportOptions, read: ExportSource) -> str:
     match options.to:
         case Form.DOT:
-            return _result(options.source).to_dot(options.most)
+            return read.result().to_dot(options.most)
         case Form.MERMAID:
             most = {} if options.most is None else {"most": options.most}
-            return _result(options.source).to_mermaid(**most)
+            return read.result().to_mermaid(**most)
         case Form.CSV:
-            return _table(_result(options.source).to_records())
-    return json.dumps(_saved(options.source), indent=2) + "\n"
-
-
-def _stories(source: Path) -> Iterator[Story]:
-    """The journals that are exported, as far as they can be read."""
-    from .optimize.replaying import journals_in
-    from .optimize.sources import is_journal
-
-    for path in journals_in(source) if source.is_dir() else [source]:
-        if is_journal(path):
-            yield Story.read(path)
-
-
-def _result(path: Path) -> SearchResult[Any, Any]:
-    """As it is to be read by people: its states are what its task said of them."""
-    from .viewer import Run
-
-    run = Run.of(path)
-    for node, state in zip(run.result.tree, run.states, strict=True):
-        node.state = state or None
-    return run.result
-
-
-def _saved(path: Path) -> Any:
-    from .optimize.sources import is_journal
-
-    if is_journal(path):
-        return Story.read(path).saved()
-    SearchResult.load(path)  # ValueError for what is none
-    return json.loads(path.read_text(encoding="utf-8"))
+            return _table(read.result().to_records())
+    return json.dumps(read.saved(), indent=2) + "\n"
 
 
 def _table(records: list[dict[str, Any]]) -> str:
@@ -169,23 +141,23 @@ def _table(records: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _rows(options: ExportOptions) -> list[dict[str, Any]]:
+def _rows(options: ExportOptions, read: ExportSource) -> list[dict[str, Any]]:
     from .optimize import preference_pairs, supervised_rows
-    from .optimize.sources import is_journal
 
     given: dict[str, Any] = {} if options.margin is None else {"margin": options.margin}
     make: Any = preference_pairs if options.to is Form.PREFERENCES else supervised_rows
-    of_journals = options.source.is_dir() or is_journal(options.source)
     if not _names_a_problem(options):
-        if options.to is Form.SUPERVISED and not of_journals:
+        if read.of_journals:
+            return list(make(read.stories(), **given))
+        if options.to is Form.SUPERVISED:
             raise Mistake(f"{options.source}: a result holds no prompts; give the run's journal, or the problem")
-        plain = options.to is Form.PREFERENCES and not options.source.is_dir()
-        return list(make([_result(options.source) if plain else options.source], **given))
+        return list(make([read.result()], **given))
     program = program_of(options)
     asked = inputs_of(program.signature, options.words or [], options.input or [])
     equip(program, options, [asked])
     example = dspy.Example(**asked).with_inputs(*asked)
-    if of_journals:
+    if read.of_journals:
+        read.replayed()
         return list(make(options.source, program, examples=[example], **given))
     task = program.task.for_inputs(asked)
     return list(make([(example, SearchResult.load(options.source, task))], program, **given))

@@ -16,6 +16,10 @@ from .runs import Json, Run
 from .steps import timeline
 from .texts import Texts, Written, continued
 
+WORTH = {
+    "damaged": "its journal is damaged, and does not say what became of it",
+    "unfinished": "it had not ended when this was written",
+}
 STATUSES = [status.value for status in NodeStatus]
 
 
@@ -62,8 +66,8 @@ def facts(run: Run) -> Json:
     result, story, rating = run.result, run.story, run.result.rating
     header: Json = story.header if story is not None else {}
     return {
-        "status": "unfinished" if run.unfinished else result.status.value,
-        "worth": "it had not ended when this was written" if run.unfinished else worth(result),
+        "status": _status(run),
+        "worth": WORTH.get(_status(run)) or worth(result),
         "ended": None if result.ended is None else result.ended.value,
         "best": result.best.id,
         "answer": None if result.answer is None else {name: text_of(value) for name, value in result.answer.items()},
@@ -90,6 +94,12 @@ def facts(run: Run) -> Json:
         "rollouts": [asdict(log) for log in result.tree.rollouts],
         "explained": [] if run.unfinished else result.explain().splitlines(),
     }
+
+
+def _status(run: Run) -> str:
+    if run.story is not None and run.story.damage is not None:
+        return "damaged"
+    return "unfinished" if run.unfinished else run.result.status.value
 
 
 def calls(run: Run) -> Json:

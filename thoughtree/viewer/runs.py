@@ -60,6 +60,13 @@ class Run:
             run.notes.append(NO_PROMPTS)
         return run
 
+    @classmethod
+    def of_story(cls, story: Story, name: str | None = None) -> Run:
+        """Of a journal that was read."""
+        run = _of_rows(name or story.path.name, story.result(), story.saved()["nodes"])
+        run.story, run.notes = story, [note[0].upper() + note[1:] + "." for note in story.notes]
+        return run
+
     def _join(self, story: Story) -> None:
         if self.story is not None:
             raise ValueError(f"journal={str(story.path)!r}: {self.name} is a journal already, with its own prompts")
@@ -93,10 +100,7 @@ def _of_file(path: Path, name: str | None) -> Run:
     content = read_whole(path)
     name = name or path.name
     if content.startswith(BEGINNING):
-        story = Story.read(path)
-        run = _of_rows(name, story.result(), story.saved()["nodes"])
-        run.story, run.notes = story, [note[0].upper() + note[1:] + "." for note in story.notes]
-        return run
+        return Run.of_story(Story.read(path), name)
     try:
         found = json.loads(content)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
