@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import dspy
 
-from ..search import Ended, Journal, Search, SearchResult, Stop, adrive, drive
-from ..search.beside import Beside, aside
+from ..search import Journal, Search, SearchResult, Stop
 from ..search.growth import note_end
 from ..search.hooks import Hooks
-from ..search.patience import Left, Patience
+from ..search.patience import Patience
 from ..tasks import Task
 from ..tasks.environment_task import EnvironmentTask
 from ..tasks.watched import watched
@@ -26,23 +25,21 @@ from .calls.adapter import search_adapter
 from .calls.gate import current, gate
 from .calls.limit import active
 from .calls.redaction import secrets_of, telling
-from .catalog import CATALOG, alook_up, look_up
-from .conclusion import concluded, concluded_without_hooks
+from .catalog import CATALOG, look_up
 from .finish import Finisher
 from .jobs import Jobs
 from .machine import machine
 from .own import runs_foreign_code
 from .own_jobs import refuse_coroutines
+from .phases import Phases
 from .plan import Plan
 from .prediction import SearchFailed, SearchPrediction
 from .recall import recall
 from .reporter import OnEvent, Reporter
 from .reward import Reward
-from .start import GRACE, afirst_state, arest, first_state, rest
+from .start import first_state
 from .trace import Trace, trace_wanted
-
-CONCLUDES = 0.1  # seconds that the task has at least to say what the best state answers, and listeners to hear of it
-BREAKS_OFF = 1.0  # seconds that listeners have to hear of an error, where they may be left
+from .waiting import Loop, Threads, waited
 
 
 class Session:
@@ -79,7 +76,7 @@ class Session:
         self.per_prediction = adapter.calls_of(self.adapter)
         self._check_lms()
         self._bind(program.task)
-        self.search: Search[Any, Any]  # from `_open` on
+        self.search: Search[Any, Any]  # from `open` on
         self.trace = Trace(program, inputs) if trace_wanted() else None
         self.configured = self._gated(dspy.settings.lm) if dspy.settings.lm is not None else None
         self.report = Reporter(on_event, program, self.patience)
@@ -116,7 +113,7 @@ class Session:
         self.jobs = Jobs(program, plan, self.task, self.inputs, self.finisher, self._gated, self.per_prediction)
         self.jobs.observed = self._observed
 
-    def _find_task(self) -> None:
+    def find_task(self) -> None:
         """The task of these inputs."""
         task = self.hook("for_inputs", self.program.task.for_inputs)(self.inputs)
         if not isinstance(task, Task):
@@ -129,203 +126,34 @@ class Session:
         """A hook of the program's task, of which it is known that it runs."""
         return hook if self.patience is None else self.patience.hooks.watched(name, hook)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """All that comes before the first request."""
         self.hook(CATALOG, look_up)(self.program, self.plan)
-        self._find_task()
-        self._open(first_state(self.task, self.inputs))
+        self.find_task()
+        self.open(first_state(self.task, self.inputs))
 
-    def _open(self, root: Any) -> None:
+    def open(self, root: Any) -> None:
         """The search from this state on, and its journal."""
         self.search = machine(self, root)
         if self._journal_of is not None:
             self.journal = self.hook("journal", header.journal)(self, self._journal_of, fsync=self._fsync)
 
-    def _left_at_once(self) -> SearchResult[Any, Any]:
-        """The time was over before there was anything to search. No hook is called."""
-        assert self.patience is not None
-        self.search = machine(self, None, begun=False)
-        self.search.stop(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
-        return self.search.result().replace(hung=self.patience.leave())
-
-    def _left_as_it_began(self) -> SearchResult[Any, Any]:
-        """The same, where somebody who was told of its beginning has not come back."""
-        assert self.patience is not None
-        found = self.search.left(Ended.STOPPED if self.patience.stop.asked else Ended.SECONDS)
-        return found.replace(hung=self.patience.leave())
-
-    # ---- running it
+    def watch(self, hooks: Hooks) -> None:
+        """From now on the task's hooks are watched by these."""
+        self.task = watched(self.own_task, hooks)
+        self.finisher = replace(self.finisher, task=self.task)
 
     def run(self) -> SearchPrediction:
         """With the thread driver."""
-        with self._journaled(), self._reported():
-            try:
-                refuse_coroutines(self.program)
-                result = self._searched()
-            finally:
-                try:
-                    rest(self.task, self._patience())
-                finally:
-                    self._close()
-            try:
-                found = self._concluded(result)
-            except SearchFailed as failed:
-                failed.result = self._ended(failed.result)
-                raise
-            found._search = self._ended(found.search)
-            self._note_end(found.search)
-            return found
+        refuse_coroutines(self.program)
+        return waited(Phases(self, Threads()).run())
 
     async def arun(self) -> SearchPrediction:
         """With the asyncio driver, on the running loop."""
-        with self._journaled(), self._reported():
-            try:
-                result = await self._asearched()
-            finally:
-                try:
-                    await arest(self.task, self._patience())
-                finally:
-                    self._close()
-            try:
-                found = await self._aconcluded(result)
-            except SearchFailed as failed:
-                failed.result = await self._aended(failed.result)
-                raise
-            found._search = await self._aended(found.search)
-            self._note_end(found.search)
-            return found
+        return await Phases(self, Loop()).run()
 
-    def _searched(self) -> SearchResult[Any, Any]:
-        if self.patience is None:
-            self._begin()
-            self.report.begins(self)
-        else:
-            try:
-                Beside(self._begin).wait(self.patience)
-            except Left:
-                return self._left_at_once()
-            try:
-                if self.report.hears_begin:
-                    Beside(lambda: self.report.begins(self)).wait(self.patience)
-                else:
-                    self.report.begins(self)
-            except Left:
-                return self._left_as_it_began()
-        return drive(self.search, self.answering.prepare, **self._driven())
-
-    async def _asearched(self) -> SearchResult[Any, Any]:
-        if self.patience is None:
-            await alook_up(self.program, self.plan)
-            self._find_task()
-            self._open(await afirst_state(self.task, self.inputs))
-            self.report.begins(self)
-        else:
-            try:
-                await aside(self._begin, self.patience)
-            except Left:
-                return self._left_at_once()
-            try:
-                if self.report.hears_begin:
-                    await aside(lambda: self.report.begins(self), self.patience)
-                else:
-                    self.report.begins(self)
-            except Left:
-                return self._left_as_it_began()
-        return await adrive(self.search, self.answering.aprepare, **self._driven())
-
-    def _concluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
-        if self.patience is None:
-            return concluded(self, result)
-        if self._hooks_answer(result):
-            self._watch_again(self.patience)
-            try:
-                return Beside(lambda: concluded(self, result)).wait(self.patience)
-            except Left:
-                result = result.replace(hung=self.patience.leave())
-        return concluded_without_hooks(self, result)
-
-    async def _aconcluded(self, result: SearchResult[Any, Any]) -> SearchPrediction:
-        if self.patience is None:
-            return concluded(self, result)
-        if self._hooks_answer(result):
-            self._watch_again(self.patience)
-            try:
-                return await aside(lambda: concluded(self, result), self.patience)
-            except Left:
-                result = result.replace(hung=self.patience.leave())
-        return concluded_without_hooks(self, result)
-
-    def _hooks_answer(self, result: SearchResult[Any, Any]) -> bool:
-        """Whether its own code did not hang, if any did: what hung only listened."""
-        return set(result.hung) <= self.report.deliver.names
-
-    def _ended(self, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
-        """Tell that the search is over. The result, and what hung as it was told."""
-        if self.patience is None:
-            self.report.ends(result)
-        elif self.report.hears_end(result):
-            self._listen_again(self.patience)
-            try:
-                Beside(lambda: self._end(result)).wait(self.patience)
-            except Left:
-                result = result.replace(hung=self.patience.leave())
-        return result
-
-    async def _aended(self, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
-        if self.patience is None:
-            self.report.ends(result)
-        elif self.report.hears_end(result):
-            self._listen_again(self.patience)
-            try:
-                await aside(lambda: self._end(result), self.patience)
-            except Left:
-                result = result.replace(hung=self.patience.leave())
-        return result
-
-    def _end(self, result: SearchResult[Any, Any]) -> None:
-        if not self.report.begun:  # a hook of its beginning hung
-            self.report.begins(self)
-        self.report.ends(result)
-
-    def _listen_again(self, patience: Patience) -> None:
-        self.report.leave()
-        patience.hooks = Hooks()
-        patience.at_least(CONCLUDES)
-
-    @contextmanager
-    def _reported(self) -> Iterator[None]:
-        """An error that breaks it off is told, for a while; nobody is told anything afterwards."""
-        try:
-            yield
-        except BaseException as error:
-            if self.patience is None:
-                self.report.breaks_off(error)
-            elif self.report.goes_on:
-                self.report.leave()
-                self.patience.hooks = Hooks()
-                soon = Patience(self.patience.hooks, Stop(), time.monotonic() + BREAKS_OFF)
-                with suppress(Left):
-                    Beside(partial(self.report.breaks_off, error)).wait(soon)
-            raise
-        finally:
-            if self.patience is not None:
-                self.patience.hooks.give_up()
-            self.report.close()
-
-    def _watch_again(self, patience: Patience) -> None:
-        """The hooks of the search are over; those of its conclusion begin."""
-        patience.hooks = Hooks()
-        patience.at_least(CONCLUDES)
-        self.task = watched(self.own_task, patience.hooks)
-        self.finisher = replace(self.finisher, task=self.task)
-
-    def _patience(self) -> float | None:
-        """Seconds that a step which still runs has to end in: at the deadline, and after a stop, next to none."""
-        if self.stop is not None and self.stop.asked:
-            return GRACE
-        return None if self.deadline is None else self.deadline + GRACE - time.monotonic()
-
-    def _driven(self) -> dict[str, Any]:
+    def driven(self) -> dict[str, Any]:
+        """What its driver is to know."""
         return {
             "concurrency": self.plan.concurrency,
             "steps": self.plan.step_concurrency if isinstance(self.task, EnvironmentTask) else None,
@@ -338,22 +166,23 @@ class Session:
         }
 
     @contextmanager
-    def _journaled(self) -> Iterator[None]:
+    def journaled(self) -> Iterator[None]:
         """The journal is closed, however the call ends, and says what came of its search."""
         try:
             yield
         except SearchFailed as failed:
-            self._note_end(failed.result)
+            self.note_end(failed.result)
             raise
         finally:
             if self.journal is not None:
                 self.journal.close()
 
-    def _note_end(self, result: SearchResult[Any, Any]) -> None:
+    def note_end(self, result: SearchResult[Any, Any]) -> None:
         if self.journal is not None:
             note_end(self.journal, result)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Its search is over: nothing that is still in flight goes on with it."""
         self.closed = True
         if self.patience is not None:
             self.patience.hooks.give_up()
