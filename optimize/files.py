@@ -53,6 +53,8 @@ def check(path: str | Path | None, name: str) -> None:
     if path is None:
         return
     folder = Path(path).parent
+    if not folder.exists():
+        raise ValueError(f"{name}={str(path)!r}: there is no folder {str(folder)!r}; make it first, or give another")
     if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
         raise ValueError(f"{name}={str(path)!r}: no file can be written there; give a path in a folder that exists")
 

@@ -138,8 +138,11 @@ def plain(value: Any) -> Any:
 
 
 def load(path: Path, task: Describes | None = None) -> SearchResult[Any, Any]:
+    content = read_whole(path)
+    if not content.strip():
+        raise ValueError(f"{path}: not a saved search result: the file is empty")
     try:
-        data = json.loads(read_whole(path).decode("utf-8"), parse_float=_finite, parse_constant=_finite)
+        data = json.loads(content.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a saved search result (not JSON: {error})") from error
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:

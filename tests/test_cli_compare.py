@@ -131,15 +131,29 @@ def test_the_report_of_a_program_that_prints_is_json_all_the_same(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("compare", "puzzles.csv", "--baselines", "prayer"), "baselines=('prayer',): 'prayer' is none of"),
+        (("compare", "puzzles.csv", "--baselines", "prayer"), "--baselines 'prayer': name at least one of"),
+        (("compare", "puzzles.csv", "--baselines", ","), "--baselines ',': name at least one of direct answer, "),
         (("compare", "puzzles.csv", "--other", "no.json"), "no.json: No such file or directory"),
-        (("compare", "puzzles.csv", "--match", "dollars", "--quiet"), "match='dollars'"),
-        (("calibrate", "puzzles.csv", "--rate", "vote"), "rate='vote': votes and comparisons are on no scale"),
+        (("compare", "puzzles.csv", "--other", "no"), "--other 'no': write it as module:name"),
+        (("compare", "puzzles.csv", "--other", "no:such"), "--other no:such: there is no module no in"),
+        (("compare", "puzzles.csv", "--match", "dollars", "--quiet"), "--match 'dollars'"),
+        (("calibrate", "puzzles.csv", "--rate", "vote"), "--rate 'vote': votes and comparisons are on no scale"),
         (("calibrate", "puzzles.csv", "--save", "x.pkl"), "--save x.pkl: a program is saved as JSON"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str):
     assert complaint(*arguments).startswith(said)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("command", ["eval", "compare", "calibrate"])
+def test_a_file_that_cannot_be_written_costs_nobody_the_report(command: str):
+    given = ("--baselines", "direct answer") if command == "compare" else ()
+    found = run(command, "puzzles.csv", "--width", "2", "--quiet", *given)
+    full = run(command, "puzzles.csv", "--width", "2", "--quiet", *given, "--html", "/dev/full")
+    assert (found.exit_code, full.exit_code) == (0, 2)
+    assert full.stderr == "thoughtree: /dev/full: No space left on device\n"
+    assert full.stdout.splitlines()[0] == found.stdout.splitlines()[0]
 
 
 def test_a_rater_that_sees_the_goal_is_worth_asking_and_its_worth_is_saved():

@@ -262,7 +262,7 @@ def test_a_model_that_is_not_there_is_told_from_a_bad_score():
     ("arguments", "said"),
     [
         (("none.csv",), "none.csv: no such file or folder"),
-        (("ranks.csv",), "inputs=: ranks.csv has no column 'numbers': there are 'need', 'place'"),
+        (("ranks.csv",), "--inputs: ranks.csv has no column 'numbers': there are 'need', 'place'"),
         (("ranks.csv", "--inputs", "need"), "--inputs need: the program has no such input; it has numbers"),
         (("ranks.csv", "--inputs", ","), "--inputs ',': name at least one column"),
         (
@@ -277,7 +277,10 @@ def test_a_model_that_is_not_there_is_told_from_a_bad_score():
             "--metric scoring:number: this is a int; name a function of (example, prediction)",
         ),
         (("ranks.csv", "--program", "scoring:number"), "--program scoring:number: this is a int; name a dspy.Module"),
-        (("ranks.csv", "--program", "rankings:program", "--csv", "no/x.csv"), "--csv='no/x.csv': no file can be wr"),
+        (
+            ("ranks.csv", "--program", "rankings:program", "--csv", "no/x.csv"),
+            "--csv='no/x.csv': there is no folder 'no'",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str):

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from thoughtree.cli import app
 from thoughtree.cli_export import ExportOptions
 from thoughtree.data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
+from thoughtree.flags import by_flags, flag
 from thoughtree.options import Options
-from thoughtree.problem import flag
 
 KINDS: dict[str, type[Any]] = {
     "solve": Options,
@@ -95,8 +95,8 @@ def test_a_count_that_is_none_is_too(name: str):
         (f"eval --limit={'9' * 50}", f"'--limit': '{'9' * 40}...': give a whole number of at most 9,223,372,036"),
         ("solve --samples=9999", "thoughtree: --samples 9999: must be at most 1000"),
         ("solve --controller=mcts --discount=2", "thoughtree: --discount 2.0: must be above 0 and at most 1"),
-        ("solve --controller=mcts --widening=3", "--widening 3.0: must be above 0 and at most 1, or not given"),
-        ("solve --target=", "thoughtree: target='' is no exact number"),
+        ("solve --controller=mcts --widening=3", "--widening 3.0: must be above 0 and at most 1, or leave it out"),
+        ("solve --target=", "thoughtree: --target '' is no exact number"),
     ],
 )
 def test_the_mend_is_the_right_one(words: str, said: str):
@@ -129,3 +129,22 @@ def test_what_is_meant_as_an_option_is_not(words: list[str]):
     code, said = told(*words)
     assert code == 2
     assert "behind" not in said
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Beam(width=0): must be at least 1, or None", "--width 0: must be at least 1, or leave it out"),
+        ("samples=0: must be at least 1", "--samples 0: must be at least 1"),
+        ("split='a b': x has no splits; leave split= out", "--split 'a b': x has no splits; leave --split out"),
+        ("inputs=: x has no column 'a'", "--inputs: x has no column 'a'"),
+        ("log_dir='x': is no folder", "--log-dir 'x': is no folder"),
+        # what is no option, or is no argument of ours
+        ("numbers='x': is no number", "numbers='x': is no number"),
+        ("[m] completion(model='m',..) failed: None", "[m] completion(model='m',..) failed: None"),
+        ("x.csv: 'split=' is no column, or None", "x.csv: 'split=' is no column, or None"),
+        ("plan.samples=3: no", "plan.samples=3: no"),
+    ],
+)
+def test_an_argument_is_named_as_the_option_that_it_is(message: str, said: str):
+    assert by_flags(message, ["width", "samples", "split", "inputs", "log_dir", "model"]) == said

@@ -158,7 +158,7 @@ def test_what_it_plays() -> None:
         ),
         (
             ["ontable(a)", "--input", "goal=ontable(a)", "--propose", "samples"],
-            "propose='samples': must be 'lm', 'choose' or 'moves'",
+            "--propose 'samples': must be 'lm', 'choose' or 'moves'",
         ),
     ],
 )

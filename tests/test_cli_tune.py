@@ -259,7 +259,7 @@ def test_the_most_that_it_can_take_is_said_and_nothing_is_done():
     ("arguments", "said"),
     [
         (("ranks.csv", "--save", "tuned.pkl"), "--save tuned.pkl: a program is saved as JSON; give a name that ends"),
-        (("ranks.csv", "--save", "no/tuned.json"), "--save='no/tuned.json': no file can be written there"),
+        (("ranks.csv", "--save", "no/tuned.json"), "--save='no/tuned.json': there is no folder 'no'; make it first"),
         (("ranks.csv", "--race-only", "--workers", "2"), "--race-only, --workers 2: start a command for each process"),
         (
             ("ranks.csv", "--space", "width"),
@@ -269,12 +269,14 @@ def test_the_most_that_it_can_take_is_said_and_nothing_is_done():
             (*STUDY, "--space", "controller.witdh=3"),
             "space['controller.witdh']: there is no such knob; near it are",
         ),
-        ((*STUDY, "--auto", "light"), "auto='light', trials=6: both say how many settings are tried"),
+        ((*STUDY, "--auto", "light"), "--auto 'light', trials=6: both say how many settings are tried"),
+        ((*STUDY, "--seed", "-1"), "--seed -1: a study's is a whole number from 0 to 4,294,967,295"),
+        ((*STUDY, "--seed", str(2**32)), "--seed 4294967296: a study's is a whole number from 0 to"),
         ((*STUDY, "--limit", "3"), "3 examples in trainset and valset: too few to tune on"),
         ((*STUDY, "--limit", "3", "--workers", "2"), "3 examples in trainset and valset: too few to tune on"),
         ((*STUDY, "--space", "controller.witdh=3", "--workers", "2"), "space['controller.witdh']: there is no such"),
         ((*STUDY, "--cost-limit", "0"), "Invalid value for '--cost-limit': '0': give a finite number"),
-        ((*STUDY, "--storage", "postgresql://me:hunter2@127.0.0.1:9/none"), "storage='postgresql://"),
+        ((*STUDY, "--storage", "postgresql://me:hunter2@127.0.0.1:9/none"), "--storage 'postgresql://"),
         (
             ("ranks.csv", "--program", "ranked:bound", "--save", "tuned.json"),
             "--save: this program cannot be saved: engine=Rules cannot be saved",

@@ -314,13 +314,14 @@ def saved(tmp_path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "not a saved search result (not JSON"),
         (b"\x80\x81", "not a saved search result (not JSON"),
         (b"{}", "format None, expected 'thoughtree.result/1'"),
         (b"[]", "format 'list'"),
         (b'{"format": "thoughtree.result/2"}', "format 'thoughtree.result/2'"),
         (b'{"format": "thoughtree.result/1"}', "a damaged search result (KeyError: 'nodes')"),
         (b"[" * 100_000, "not JSON"),
+        (b"", "not a saved search result: the file is empty"),
+        (b"\n", "not a saved search result: the file is empty"),
     ],
 )
 def test_what_is_no_result_is_a_value_error_that_says_so(tmp_path: Path, content: bytes, said: str) -> None:

@@ -71,37 +71,37 @@ def _thoughtree(
 
 def solve(options: Options) -> None:
     """Search for the solution of one problem, and give the best that was found."""
-    raise typer.Exit(guarded(lambda: _solve(options)))
+    raise typer.Exit(guarded(lambda: _solve(options), options))
 
 
 def evaluate(options: EvalOptions) -> None:
     """Run a program on a data set: its score, how sure that is, what failed, and what it cost."""
-    raise typer.Exit(guarded(lambda: evaluated(options)))
+    raise typer.Exit(guarded(lambda: evaluated(options), options))
 
 
 def tune(options: TuneOptions) -> None:
     """Find knobs of a program that score higher or cost less on a data set, and say how sure that is."""
-    raise typer.Exit(guarded(lambda: tuned(options)))
+    raise typer.Exit(guarded(lambda: tuned(options), options))
 
 
 def compare(options: CompareOptions) -> None:
     """Measure a search against answers without one that spend as much, and say whether the tree pays."""
-    raise typer.Exit(guarded(lambda: compared(options)))
+    raise typer.Exit(guarded(lambda: compared(options), options))
 
 
 def calibrate(options: CalibrateOptions) -> None:
     """Measure a rater against what became of the nodes that it rated, and fit what its ratings are worth."""
-    raise typer.Exit(guarded(lambda: calibrated(options)))
+    raise typer.Exit(guarded(lambda: calibrated(options), options))
 
 
 def export(options: ExportOptions) -> None:
     """Write a search as a drawing, as a table, or as rows to learn from."""
-    raise typer.Exit(guarded(lambda: exported(options)))
+    raise typer.Exit(guarded(lambda: exported(options), options))
 
 
 def view(options: ViewOptions) -> None:
     """Show a search as one HTML page, which needs no network: its tree, prompts and replies, step by step."""
-    raise typer.Exit(guarded(lambda: viewed(options)))
+    raise typer.Exit(guarded(lambda: viewed(options), options))
 
 
 def _declare(name: str, run: Callable[[Any], None], kind: type[Any], **more: Any) -> None:

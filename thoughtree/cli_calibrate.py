@@ -15,7 +15,7 @@ from .exits import Exit
 from .files_apart import files_apart
 from .mistake import Mistake
 from .model import named
-from .output import say, show, write
+from .output import kept, say, show, write
 from .page import heading, paragraph, table, write_page
 from .problem import said
 from .saving import as_json_file, can_be_saved
@@ -43,14 +43,20 @@ def calibrated(options: CalibrateOptions) -> Exit:
     except KeyboardInterrupt:
         say(f"interrupted{'' if options.resume is None else '; the same command goes on from there'}")
         return Exit.INTERRUPTED
-    saved = None
-    if options.save is not None and found.worth is not None:
-        found.apply(subject.program, prune=options.prune).save(options.save)
-        saved = str(options.save)
-    elif options.save is not None:
-        say(f"--save {options.save}: nothing was fitted, so nothing is saved: {found.why_none}")
-    if options.html is not None:
-        write_page(options.html, f"Calibration on {options.data}", _page(found))
+    if not _report(options, subject, found):
+        return Exit.USAGE
+    return Exit.SOLVED if found.worth is not None else Exit.FAILED
+
+
+def _report(options: CalibrateOptions, subject: Subject, found: Calibration) -> bool:
+    """Whether all of its files were written."""
+    saved, save, html, whole = None, options.save, options.html, True
+    if save is not None and found.worth is not None:
+        whole = kept(lambda: found.apply(subject.program, prune=options.prune).save(save))
+        saved = str(save) if whole else None
+    elif save is not None:
+        say(f"--save {save}: nothing was fitted, so nothing is saved: {found.why_none}")
+    whole &= html is None or kept(lambda: write_page(html, f"Calibration on {options.data}", _page(found)))
     if options.json:
         told = {**found.json(), "model": getattr(subject.lm, "model", None), "saved": saved}
         write(json.dumps(told, allow_nan=False) + "\n")
@@ -60,7 +66,7 @@ def calibrated(options: CalibrateOptions) -> Exit:
         show(Text(visible(found.summary())))
         if saved is not None:
             show(Text(f"saved: {visible(saved)}"))
-    return Exit.SOLVED if found.worth is not None else Exit.FAILED
+    return whole
 
 
 def helped(options: CalibrateOptions, others: Crew) -> Exit:

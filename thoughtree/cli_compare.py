@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from rich.text import Text
 
-from .cli_eval import why
+from .cli_eval import of_resume, why
 from .crew import Crew, crew
 from .data_options import CompareOptions
 from .exits import Exit
 from .files_apart import files_apart
 from .mistake import Mistake
 from .offline import MODEL
-from .output import say, show, write
+from .output import kept, say, show, write
 from .page import paragraph, table, write_page
 from .problem import said
 from .search.visible import visible
@@ -43,7 +43,7 @@ def compared(options: CompareOptions) -> Exit:
         ) as others:
             found = _run(options, subject, programs, others)
     except LogError as error:
-        say(f"--resume {options.resume}: {error}")
+        say(of_resume(options.resume, error))
         return Exit.USAGE
     except EvaluationStopped as stopped:
         say(str(stopped))
@@ -52,17 +52,21 @@ def compared(options: CompareOptions) -> Exit:
         goes_on = "" if options.resume is None else "; the same command goes on from there"
         say(f"{interrupt}; what is half compared is no comparison{goes_on}")
         return Exit.INTERRUPTED
-    if options.html is not None:
-        rows = list(found.rows())
-        listed = table(list(rows[0]), [list(map(_plain, row.values())) for row in rows])
-        write_page(options.html, f"Comparison on {options.data}", [paragraph(found.summary()), listed])
+    html = options.html
+    code = Exit.SOLVED if html is None or kept(lambda: _write_page(html, options, found)) else Exit.USAGE
     if options.json:
         write(json.dumps({**found.json(), "model": getattr(subject.lm, "model", None)}, allow_nan=False) + "\n")
-        return Exit.SOLVED
+        return code
     if not options.quiet:
         show(found.table())
     show(Text(visible(found.summary())))
-    return Exit.SOLVED
+    return code
+
+
+def _write_page(path: Path, options: CompareOptions, found: Comparison) -> None:
+    rows = list(found.rows())
+    listed = table(list(rows[0]), [list(map(_plain, row.values())) for row in rows])
+    write_page(path, f"Comparison on {options.data}", [paragraph(found.summary()), listed])
 
 
 def helped(options: CompareOptions, others: Crew) -> Exit:
@@ -89,7 +93,7 @@ def _run(
 
     given: dict[str, Any] = said(options, ("match", "num_threads", "max_errors", "resume", "signature"))
     if options.baselines is not None:
-        given["baselines"] = [name.strip() for name in options.baselines.split(",") if name.strip()]
+        given["baselines"] = _baselines(options.baselines)
     elif getattr(subject.lm, "model", None) == MODEL:
         given["baselines"] = [name for name in BASELINES if name != REFINED]  # it asks a model for advice
         if not options.quiet:
@@ -100,6 +104,17 @@ def _run(
     with subject.at_work(others):
         found: Comparison = compare(programs, subject.examples, subject.metric, display_progress=shown, **given)
     return found
+
+
+def _baselines(said: str) -> list[str]:
+    """By their names. Mistake for one that there is none of, and for none at all."""
+    from .optimize.comparing import BASELINES
+
+    names = [name.strip() for name in said.split(",") if name.strip()]
+    wrong = [name for name in names if name not in BASELINES]
+    if wrong or not names:
+        raise Mistake(f"--baselines {said!r}: name at least one of {', '.join(BASELINES)}, with commas between them")
+    return names
 
 
 def _programs(options: CompareOptions, subject: Subject) -> dict[str, dspy.Module]:
@@ -114,7 +129,10 @@ def _programs(options: CompareOptions, subject: Subject) -> dict[str, dspy.Modul
             raise Mistake(f"--other {other} is there twice")
         is_file = other.endswith(".json")
         chosen: Any = {"load": Path(other), "program": None} if is_file else {"load": None, "program": other}
-        programs[other] = program_named(replace(options, task=None, **chosen))
+        try:
+            programs[other] = program_named(replace(options, task=None, **chosen))
+        except Mistake as mistake:  # which knows it as the one program of other commands
+            raise Mistake(str(mistake).replace("--program", "--other", 1), mistake.code) from mistake
     return programs
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -14,7 +15,8 @@ from .crew import Crew, crew
 from .data_options import EvalOptions
 from .exits import Exit
 from .files_apart import files_apart
-from .output import say, show, write
+from .flags import by_flags
+from .output import kept, say, show, write
 from .page import heading, paragraph, table, write_page
 from .search.visible import visible
 from .subject import Subject, subject_of
@@ -40,7 +42,7 @@ def evaluated(options: EvalOptions) -> Exit:
         ) as others:
             result, code = _run(options, subject, others), Exit.SOLVED
     except LogError as error:
-        say(f"--resume {options.resume}: {error}")
+        say(of_resume(options.resume, error))
         return Exit.USAGE
     except EvaluationStopped as stopped:
         say(str(stopped))
@@ -49,7 +51,8 @@ def evaluated(options: EvalOptions) -> Exit:
         goes_on = "" if options.resume is None else "; the same command goes on from there"
         say(f"{interrupt}{goes_on}")
         result, code = interrupt.result, Exit.INTERRUPTED
-    _report(options, subject, result)
+    if not _report(options, subject, result):
+        return Exit.USAGE
     return Exit.FAILED if code is Exit.SOLVED and result.score is None else code
 
 
@@ -84,6 +87,12 @@ def _run(options: EvalOptions, subject: Subject, others: Crew | None) -> Evaluat
     return result
 
 
+def of_resume(folder: Path | None, error: Exception) -> str:
+    """What is wrong with a folder that a run goes on from."""
+    told = by_flags(str(error), ("resume",))
+    return told if told.startswith("--resume") else f"--resume {folder}: {told}"
+
+
 def why(result: EvaluationResult) -> Exit:
     """Whether a run was stopped by its budget, by a metric that is wrong, or by what the program calls."""
     if not result.errors:
@@ -91,19 +100,20 @@ def why(result: EvaluationResult) -> Exit:
     return Exit.USAGE if all(outcome.at == "metric" for outcome in result.errors) else Exit.MODEL
 
 
-def _report(options: EvalOptions, subject: Subject, result: EvaluationResult) -> None:
+def _report(options: EvalOptions, subject: Subject, result: EvaluationResult) -> bool:
+    """Whether all of its files were written."""
     from .optimize.files import save
 
-    if options.csv is not None:
-        save(result, options.csv, "csv")
-    if options.html is not None:
-        write_page(options.html, f"Evaluation of {options.data}", _page(result))
+    csv, html = options.csv, options.html
+    whole = csv is None or kept(lambda: save(result, csv, "csv"))
+    whole &= html is None or kept(lambda: write_page(html, f"Evaluation of {options.data}", _page(result)))
     if options.json:
         write(json.dumps(_told(subject, result), allow_nan=False) + "\n")
-        return
+        return whole
     if not options.quiet and result.outcomes and options.rows != 0:
         show(result.table(options.rows or ROWS))
     show(Text(visible(result.summary())))
+    return whole
 
 
 def _told(subject: Subject, result: EvaluationResult) -> dict[str, Any]:

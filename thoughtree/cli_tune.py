@@ -16,7 +16,7 @@ from .data_options import STUDY_NAME, TuneOptions
 from .exits import Exit
 from .files_apart import files_apart
 from .mistake import Mistake
-from .output import say, show, write
+from .output import kept, say, show, write
 from .page import heading, paragraph, table, write_page
 from .problem import said
 from .processes import at_once
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .optimize import SearchTuner, Tuning
     from .optimize.trials import Setting
 
+MOST_SEED = 2**32 - 1  # that Optuna takes
 LEAST = 1e-3  # seconds: a budget of none is refused
 
 
@@ -55,9 +56,10 @@ def tuned(options: TuneOptions) -> Exit:
         say(f"interrupted: what was tried is kept in {_place(options)}; the same command goes on from there")
         return Exit.INTERRUPTED
     found: Tuning = made.detailed_results
-    if options.save is not None:
-        made.save(options.save)
-    _report(options, subject, found)
+    save = options.save
+    saved = save is not None and kept(lambda: made.save(save))
+    if not _report(options, subject, found, saved) or (save is not None and not saved):
+        return Exit.USAGE
     return Exit.SOLVED if found.verdict is not None else Exit.FAILED
 
 
@@ -121,6 +123,8 @@ def _check(options: TuneOptions) -> None:
     files_apart(options)
     if options.html is not None or options.plots is not None:
         needs("plotly")
+    if options.seed is not None and not 0 <= options.seed <= MOST_SEED:
+        raise Mistake(f"--seed {options.seed}: a study's is a whole number from 0 to {MOST_SEED:,}")
     if options.race_only and (options.workers or 1) > 1:
         raise Mistake(f"--race-only, --workers {options.workers}: start a command for each process, or leave one out")
     space_said(options.space or [])
@@ -159,21 +163,22 @@ def _estimated(options: TuneOptions, subject: Subject) -> Exit:
     return Exit.SOLVED
 
 
-def _report(options: TuneOptions, subject: Subject, found: Tuning) -> None:
+def _report(options: TuneOptions, subject: Subject, found: Tuning, saved: bool) -> bool:
+    """Whether all of its files were written. saved: whether the program was."""
     from .optimize.fields import as_json
 
-    if options.plots is not None:
-        found.plots(options.plots)
-    if options.html is not None:
-        write_page(options.html, f"Tuning on {options.data}", _page(found))
+    plots, html = options.plots, options.html
+    whole = plots is None or kept(lambda: found.plots(plots))
+    whole &= html is None or kept(lambda: write_page(html, f"Tuning on {options.data}", _page(found)))
     if options.json:
-        saved = None if options.save is None else str(options.save)
-        told = {**found.dump(), "model": getattr(subject.lm, "model", None), "saved": saved}
+        where = str(options.save) if saved else None
+        told = {**found.dump(), "model": getattr(subject.lm, "model", None), "saved": where}
         write(json.dumps(as_json(told), allow_nan=False) + "\n")
-        return
+        return whole
     show(Text(visible(found.summary())))
-    if options.save is not None:
+    if saved:
         show(Text(f"saved: {visible(str(options.save))}"))
+    return whole
 
 
 def _page(found: Tuning) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .data_options import DataOptions, TuneOptions
+from .flags import flag
 from .mistake import Mistake
-from .problem import flag
 
 FILES = ("html", "csv", "save")  # that are written
 FOLDERS = ("resume", "plots", "log_dir")  # a folder may serve for several, but a file is no folder

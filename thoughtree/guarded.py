@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
 from .early_interrupt import raised
 from .exits import Exit
+from .flags import ARGUMENTS, by_flags
 from .mistake import Mistake
 from .output import PipeClosed, say
 from .search import JournalError
 
 
-def guarded(work: Callable[[], Exit]) -> Exit:
-    """What `work` returns, or the exit code of what is wrong, after saying it."""
+def guarded(work: Callable[[], Exit], options: Any = None) -> Exit:
+    """What `work` returns, or the exit code of what is wrong, after saying it.
+
+    options: a dataclass, whose fields the command line has as options.
+    """
+    names = [] if options is None else [field.name for field in fields(options) if field.name not in ARGUMENTS]
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a server that hangs up is no reader who has gone
     try:
@@ -24,7 +31,7 @@ def guarded(work: Callable[[], Exit]) -> Exit:
             say(str(mistake))
             return mistake.code
         except (ValueError, JournalError, ImportError) as error:  # ImportError: an extra that is not installed
-            say(str(error))
+            say(by_flags(str(error), names))
             return Exit.USAGE
         except OSError as error:
             say(f"{error.filename}: {error.strerror}" if error.filename else str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -83,6 +83,16 @@ def _render(stream: TextIO, *things: RenderableType) -> None:
                 out.print(thing)
         stream.write(captured.get())
         stream.flush()
+
+
+def kept(save: Callable[[], object]) -> bool:
+    """Whether a report's file was written; if not, it is said why, and what was paid for is still told."""
+    try:
+        save()
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return False
+    return True
 
 
 @contextmanager

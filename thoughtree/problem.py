@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
@@ -10,6 +9,7 @@ from typing import Any, TypeVar, cast
 import dspy
 
 from .block_planning import enough_steps
+from .flags import flag
 from .imported import imported
 from .mistake import Mistake
 from .modules import load
@@ -35,7 +35,6 @@ CONTROLLERS: dict[str, type[Any]] = {
 KNOBS = tuple(dict.fromkeys(f.name for kind in CONTROLLERS.values() for f in fields(kind)))
 CEILINGS = ("calls", "seconds", "cost", "tokens", "nodes")
 RUN = ("samples", "concurrency", "seed")
-KNOB = re.compile(r"(?:\w+\()?(?P<name>\w+)=(?P<value>[^()]+)\)?: (?P<must>must be .+)")  # as a knob's error names it
 FINISHED = ("task", *TAKEN)  # what a finished program has already
 
 
@@ -60,20 +59,9 @@ def equip(program: Program, options: ProgramOptions, problems: Iterable[Mapping[
             enough = _enough_steps(program, inputs)
             knobs |= {name: max(value, knobs.get(name, 0)) for name, value in enough.items()}
     program.prices = PRICES | program.prices
-    try:
-        program.controller = _controller(program.controller, options.controller, knobs)
-        program.budget = replace(program.budget, **said(options, CEILINGS, "budget_"))
-        program.plan = program.plan.replace(on_failure="best", **said(options, RUN))
-    except ValueError as error:
-        raise _by_flag(error, options) from error
-
-
-def _by_flag(error: ValueError, options: ProgramOptions) -> Mistake:
-    """What is wrong with a knob, by the name that it has on the command line."""
-    found = KNOB.fullmatch(str(error))
-    if found is None or found["name"] not in said(options, (*KNOBS, *RUN)):
-        return Mistake(str(error))
-    return Mistake(f"{flag(found['name'])} {found['value']}: {found['must'].replace('None', 'not given')}")
+    program.controller = _controller(program.controller, options.controller, knobs)
+    program.budget = replace(program.budget, **said(options, CEILINGS, "budget_"))
+    program.plan = program.plan.replace(on_failure="best", **said(options, RUN))
 
 
 def _new(options: ProgramOptions) -> Program:
@@ -145,7 +133,3 @@ def _value(given: Any) -> Any:
     if given == ALL:
         return None
     return int(given) if isinstance(given, str) and given.isdigit() else given
-
-
-def flag(name: str) -> str:
-    return "--" + name.replace("_", "-")

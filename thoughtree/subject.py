@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from .data_options import DataOptions, MeasureOptions
+from .flags import flag
 from .imported import called, imported, named_object
 from .mistake import Mistake
 from .model import SUCH_AS, model_of, named
@@ -19,7 +20,7 @@ from .modules import limit
 from .modules.program import Program
 from .offline import MODEL, NOTICE
 from .output import say
-from .problem import CEILINGS, KNOBS, RUN, equip, flag, program_of, restored, said
+from .problem import CEILINGS, KNOBS, RUN, equip, program_of, restored, said
 from .search.protocol import Illegal
 
 if TYPE_CHECKING:

@@ -101,6 +101,8 @@ def _of_file(path: Path, name: str | None) -> Run:
     name = name or path.name
     if content.startswith(BEGINNING):
         return Run.of_story(Story.read(path), name)
+    if not content.strip():
+        raise ValueError(f"{path}: neither a journal nor a saved result: the file is empty")
     try:
         found = json.loads(content)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
