@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -93,7 +93,12 @@ def _told_by(kind: type[Any]) -> tuple[str, ...]:
 
 def environment() -> set[str]:
     """The values of variables such as OPENAI_API_KEY."""
-    return {value for name, value in os.environ.items() if _ENVIRONMENT.search(name)}
+    return {os.environ[name] for name in os.environ if _names_a_key(name)}
+
+
+@lru_cache(maxsize=4096)
+def _names_a_key(variable: str) -> bool:
+    return _ENVIRONMENT.search(variable) is not None
 
 
 def secrets_of(lm: Any) -> set[str]:
