@@ -191,7 +191,7 @@ def test_a_size_that_is_none_is_refused(knob: str):
         (
             ["--model", "local:nowhere.gguf"],
             Exit.MODEL,
-            "--model 'local:nowhere.gguf': model='local:nowhere.gguf': there is",
+            "--model 'local:nowhere.gguf': there is",
         ),
         (["--model", "local/gpt-5"], Exit.MODEL, "must be 'gemma3-270m', 'smollm2-135m', or the path of a GGUF file"),
         (["--rate-model", "local:nowhere.gguf"], Exit.MODEL, "--rate-model 'local:nowhere.gguf': "),

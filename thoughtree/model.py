@@ -57,7 +57,7 @@ def named(option: str, name: str, options: ProgramOptions) -> Any:
     try:
         return _local(name, given) if is_local(name) else dspy.LM(name, **given)
     except (ValueError, ImportError) as error:
-        raise Mistake(f"{option} {name!r}: {error}", Exit.MODEL) from error
+        raise Mistake(f"{option} {name!r}: {str(error).removeprefix(f'model={name!r}: ')}", Exit.MODEL) from error
     except dspy.DSPyError as error:
         raise Mistake(f"{option} {name!r}: {describe(error)}", Exit.MODEL) from error
 
