@@ -14,6 +14,7 @@ import dspy
 from ..modules.parts import copy_of
 from ..modules.recording import Recording
 from . import identity, studies, trials, tuning
+from .climb import Climb
 from .confirm import Rule, Verdict
 from .fields import keys_of
 from .finale import Finale
@@ -110,13 +111,9 @@ class Job:
             study=study,
             space=self.space,
             student=self.student,
-            trier=trier,
-            order=self.order,
-            race=race,
+            climb=Climb(trials.Seen(study), trier, self.order, race, RACE, self.tuner.cost_limit),
             rule=self.rule,
             cap=self.tuner.trials,
-            share=RACE,
-            limit=self.tuner.cost_limit,
             seed=self.tuner.seed,
             alone=self.tuner.sampler is not None,
         )

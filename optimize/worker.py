@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from . import proposals, studies, trials
+from .climb import Climb
 from .confirm import Rule
 from .extra import needs
-from .intervals import binary
-from .race import Race, Results, dearer_than, rungs
 from .space import Space
 from .trials import Setting, key_of
-from .trying import Hopeless, Spent, Tried, Trier, with_shared_calls
+from .trying import Hopeless, Spent, with_shared_calls
 
 if TYPE_CHECKING:
     import optuna
@@ -30,41 +28,31 @@ AGAIN = 20  # such proposals of a sampler that is the user's own, after which it
 GIVES_WAY, POLL = 2.0, 0.05  # seconds that a later trial of the same values has to be withdrawn, if it will be
 FRUITLESS = 5  # settings in a row of which no example could be scored, after which no other is tried
 RETRIES = 3  # of a trial whose worker was lost
-BEATEN, SAME, OVER = "beaten_by", "same_as", "over_the_cap"
+SAME, OVER = "same_as", "over_the_cap"  # attributes of a trial
 
 
 @dataclass(slots=True)
 class Worker:
-    """student: the program that settings are made of. order: the race's examples, shuffled, the same everywhere.
+    """student: the program that settings are made of. climb: how far each of them goes.
 
-    cap: trials of the study, over all its workers. share: of the budget, that the race may take. limit: the cost above
-    which a setting is no good; None: cost is an objective, or nothing. first: examples before the first comparison.
-    alone: whether the study's sampler, which is the user's own, proposes all settings but the first.
+    cap: trials of the study, over all its workers. alone: whether the study's sampler, which is the user's own,
+    proposes all settings but the first.
     """
 
     study: optuna.Study
     space: Space
     student: dspy.Module
-    trier: Trier
-    order: Sequence[int]
-    race: Race
+    climb: Climb
     rule: Rule
     cap: int
-    share: float
-    limit: float | None = None
-    first: int = 8
     seed: int = 0
     alone: bool = False
     stopped: str | None = None
     _alike: int = field(default=0)
     _fruitless: int = field(default=0)
-    _seen: trials.Seen = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._seen = trials.Seen(self.study)
 
     def _settings(self) -> list[Setting]:
-        return self._seen.settings()
+        return self.climb.seen.settings()
 
     def work(self) -> str:
         """Try settings until there is a reason to end, and give it."""
@@ -97,7 +85,9 @@ class Worker:
                 self.stopped = "nothing new"
                 return None
         elif proposals.is_a_neighbours_turn(sum(map(_counts, found))) and not any(map(_waits, found)):
-            proposals.ask_for_a_neighbour(self.study, self.space, self._settings(), self.rule, self.order, self.seed)
+            proposals.ask_for_a_neighbour(
+                self.study, self.space, self._settings(), self.rule, self.climb.order, self.seed
+            )
         trial = self.study.ask()
         values = self.space.suggest(trial)
         trial.set_user_attr("worker", studies.me())
@@ -187,7 +177,7 @@ class Worker:
     def _race(self, trial: Trial, values: dict[str, Any]) -> None:
         setting = Setting(trial.number, values, trials.results_of(trial.user_attrs))
         try:
-            program = with_shared_calls(self.space.settle(self.student, values), self.trier.recording)
+            program = with_shared_calls(self.space.settle(self.student, values), self.climb.trier.recording)
         except (ValueError, TypeError) as error:
             setting.error = str(error)
             trial.set_user_attr("error", setting.error)
@@ -196,7 +186,7 @@ class Worker:
             return
         try:
             with studies.alive(trial):
-                self._climb(trial, setting, program)
+                self.climb.up(trial, setting, program, to_its_end=setting.key == key_of(self.space.defaults()))
         except Spent as spent:  # a run with more to spend goes on where it was
             self.stopped = spent.why
             trials.write(trial, setting)
@@ -209,7 +199,10 @@ class Worker:
             self._ask_again(trial, trial.user_attrs.get("retry", 0))
             raise
         trials.write(trial, setting)
-        self._tell(trial, setting)
+        if (outcome := self.climb.outcome(trial, setting)) is None:
+            self._fail(trial)
+        else:
+            self._tell_study(trial, outcome)
         self._look_for_fruit(setting)
 
     def _look_for_fruit(self, setting: Setting) -> None:
@@ -222,80 +215,6 @@ class Worker:
             return
         error = next(one.error for one in setting.results.by_example.values())
         raise Hopeless(f"no example of {FRUITLESS} settings could be scored; the last failed with: {error}")
-
-    def _climb(self, trial: Trial, setting: Setting, program: dspy.Module) -> None:
-        purse = self.trier.purse()
-        default = setting.key == key_of(self.space.defaults())
-        if not self.race.two:
-            for id in setting.results.scored():
-                trial.report(setting.results.by_example[id].score or 0.0, step=id)
-
-        def done(id: int, tried: Tried) -> None:
-            setting.results.by_example[id] = tried.result
-            if not self.race.two and tried.result.score is not None:
-                trial.report(tried.result.score, step=id)
-
-        for size in rungs(len(self.order), self.first):
-            ids = self.order[:size]
-            new = [id for id in ids if id not in setting.results.by_example]
-            self.trier.try_all(program, new, trial.number, purse, self.share, done)
-            trials.write(trial, setting)
-            if default or size == len(self.order):
-                continue  # the one that all others are measured against runs to its end
-            if not setting.results.scored(ids):
-                setting.error = next(r.error for r in setting.results.by_example.values())
-                trial.set_user_attr("error", setting.error)
-                return
-            if self.limit is not None and dearer_than(self.limit, setting.results, ids):
-                setting.error = f"costs {setting.results.cost(ids):.4g} an example, over the limit of {self.limit:g}"
-                trial.set_user_attr("error", setting.error)
-                return
-            setting.beaten_by = self._beaten_by(trial, setting, ids)
-            if setting.beaten_by is not None:
-                trial.set_user_attr(BEATEN, setting.beaten_by)
-                return
-
-    def _beaten_by(self, trial: Trial, setting: Setting, ids: Sequence[int]) -> int | None:
-        """By the race's rule; where one score alone counts, and it is a matter of degree, by Wilcoxon's test.
-
-        That test compares with the best setting so far, and has nothing to say of ties, which scores of 0 and 1 are.
-        """
-        others, left = self._others(trial.number)
-        scores = [r.score for r in setting.results.by_example.values() if r.score is not None]
-        if self.race.two or binary(scores):
-            return self.race.beaten_by(setting.results, others, ids, left)
-        return self.study.best_trial.number if others and trial.should_prune() else None
-
-    def _others(self, number: int) -> tuple[dict[int, Results], set[int]]:
-        """The other settings, those within the cost limit, and which of them were left."""
-        tried = [s for s in self._settings() if s.number != number]
-        if self.limit is not None:
-            tried = [s for s in tried if (s.results.cost() or 0.0) <= self.limit]
-        return {s.number: s.results for s in tried}, {s.number for s in tried if s.beaten_by is not None}
-
-    def _tell(self, trial: Trial, setting: Setting) -> None:
-        """The means over the examples that it was tried on; of one that was left early over the fewer."""
-        score, cost = setting.results.score(), setting.results.cost()
-        if score is None or cost is None:
-            self._fail(trial)
-            return
-        trial.set_user_attr("examples", len(setting.results.by_example))
-        trial.set_user_attr("cost", cost)
-        if self.limit is not None:
-            trial.set_constraint("cost", cost - self.limit)
-        elif self.race.two and self.race.pick != "knee":
-            trial.set_constraint("score", self._shortfall(setting, score))
-        self._tell_study(trial, [score, cost] if self.race.two else score)
-
-    def _shortfall(self, setting: Setting, score: float) -> float:
-        """How far below the highest score that was raced to its end, on the same examples; none within the tolerance.
-
-        A sampler of two objectives takes what costs nothing and solves nothing for as good as the best.
-        """
-        ids = list(setting.results.by_example)
-        whole = [s.results for s in self._settings() if s.results.has(self.order)]
-        highest = max((s for other in whole if (s := other.score(ids)) is not None), default=score)
-        return highest - self.race.tolerance - score
 
 
 def _counts(trial: FrozenTrial) -> bool:
