@@ -17,6 +17,7 @@ from .paired import Difference
 from .race import Pick, Results, lead_at_least
 
 STUDENT = -1  # the number of the program as it was given
+MUCH = 0.1  # of a score: more than chance alone may excuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +175,13 @@ def _clear(difference: Difference) -> bool:
 
 
 def _no_worse(difference: Difference, tolerance: float) -> bool:
-    """Not lower beyond doubt, nor by more than is no difference or a few examples differ by chance."""
+    """Not lower beyond doubt, nor by more than is no difference or a few examples differ by chance; of very few, whose
+    chances are great, not by much.
+    """
     if difference.difference >= -difference.scale * tolerance:
         return True
     chance = sqrt(difference.wins + difference.losses) / difference.n  # the error, at most, of scores from 0 to 1
-    return not _clear(difference) and difference.difference >= -difference.scale * chance
+    return not _clear(difference) and difference.difference >= -difference.scale * min(chance, MUCH)
 
 
 def figure(results: Results, ids: Sequence[int]) -> Figure:

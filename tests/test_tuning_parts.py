@@ -223,6 +223,17 @@ def test_one_of_forty_is_no_worse():
     assert verdict.cheaper
 
 
+@pytest.mark.parametrize(("solved", "cheaper"), [(2, True), (1, False)])
+def test_chance_excuses_little_on_a_few(solved: int, cheaper: bool):
+    """Of 5 the default solves 2. One fewer is within one standard error, sqrt(1) / 5, and a fifth of the score."""
+    fresh = list(range(20, 25))
+    default = [*results([0] * 20, 2).by_example.items(), *results([1, 1, 0, 0, 0], 2, 20).by_example.items()]
+    tuned = [1] * solved + [0] * (5 - solved)
+    other = [*results([1] * 20, 1).by_example.items(), *results(tuned, 1, 20).by_example.items()]
+    verdict = judge({0: Results(dict(default)), 5: Results(dict(other))}, RACED, fresh, Rule("best", 0.02), 0)
+    assert (verdict.winner, verdict.cheaper) == (5, cheaper)
+
+
 def test_nothing_over_the_limit_is_taken():
     assert end([1] * 40, [0] * 40, tuned_cost=9, limit=5.0).winner == 0
     assert end([1] * 40, [0] * 40, tuned_cost=9, default_cost=8, limit=5.0).winner == 0  # the cheapest, of none within
