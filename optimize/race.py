@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 Pick = Literal["best", "knee", "cheapest"]
-SURE, LIKELY = 2.0, 1.0  # standard errors of a paired difference that count as clear, and as likely
+SURE, LIKELY, LEAST = 2.0, 1.0, 0.5  # standard errors of a paired difference: clear, likely, and no mere tie
 ENOUGH = 64  # examples after which two settings that did the same in each are taken to
 FEW = 4  # settings that have to be there before one half of them is left
 
@@ -125,11 +125,18 @@ class Race:
         return self._outside_the_better_half(mine, reached, ids)
 
     def _gives_way(self, mine: Results, other: Results, ids: Sequence[int]) -> bool:
-        """Whether the other is clearly better, or clearly as good for less: what is left never comes back."""
+        """Whether the other is clearly better, or as good for less.
+
+        What is left never comes back, so there must be no doubt that it is as good; of what costs several times as much
+        less is enough, as all that is tried of it does too. Where the highest score is wanted, cost is no reason.
+        """
         if self._clearly_better(lead_at_least(other, mine, ids, self.unit, SURE)):
             return True
-        cheaper = (other.cost(ids) or 0.0) <= (mine.cost(ids) or 0.0)
-        return self.two and cheaper and lead_at_least(other, mine, ids, self.unit, SURE) >= -self.tolerance
+        own, others = mine.cost(ids) or 0.0, other.cost(ids) or 0.0
+        if not self.two or others > own:
+            return False
+        errors = SURE if self.pick == "best" or not own else max(LEAST, SURE * others / own)
+        return lead_at_least(other, mine, ids, self.unit, errors) >= -self.tolerance
 
     def _clearly_better(self, least: float) -> bool:
         if self.two and self.pick == "knee":

@@ -73,16 +73,15 @@ HALF = [1.0, 0.0] * 32
         (Race(two=True, pick="best"), results(BAD, cost=1), results(GOOD, cost=9), True),  # no use for it
         (Race(two=True, pick="knee"), results(BAD, cost=1), results(GOOD, cost=9), False),  # it is cheaper
         (Race(two=True, pick="knee"), results(BAD, cost=9), results(GOOD, cost=1), True),
-        (
-            Race(two=True, pick="knee", tolerance=0.03),
-            results(HALF, cost=9),
-            results(HALF, cost=1),
-            False,
-        ),  # 2/64 > 0.03
-        (Race(two=True, pick="knee", tolerance=0.04), results(HALF, cost=9), results(HALF, cost=1), True),
-        (Race(two=True, pick="cheapest", tolerance=0.01), results(HALF, cost=9), results(HALF, cost=1), False),
-        (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1), True),
+        # As good for half: an error of 1/64. For a ninth: half of one, and not two ninths.
+        (Race(two=True, pick="cheapest", tolerance=0.015), results(HALF, cost=8), results(HALF, cost=4), False),
+        (Race(two=True, pick="cheapest", tolerance=0.016), results(HALF, cost=8), results(HALF, cost=4), True),
+        (Race(two=True, pick="cheapest", tolerance=0.007), results(HALF, cost=9), results(HALF, cost=1), False),
+        (Race(two=True, pick="cheapest", tolerance=0.008), results(HALF, cost=9), results(HALF, cost=1), True),
+        (Race(two=True, pick="knee", tolerance=0.008), results(HALF, cost=9), results(HALF, cost=1), True),
         (Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=1), results(HALF, cost=9), False),
+        (Race(two=True, pick="best", tolerance=0.031), results(HALF, cost=9), results(HALF, cost=1), False),  # 2/64
+        (Race(two=True, pick="best", tolerance=0.032), results(HALF, cost=9), results(HALF, cost=1), True),
     ],
 )
 def test_a_setting_is_left_for_one_that_is_clearly_better_or_as_good_for_less(race, mine, other, left):
@@ -94,8 +93,10 @@ def test_only_those_who_came_as_far_count():
 
 
 def test_a_lead_has_to_be_clear():
-    """Of 16, all equal: an error of 1/16. As good for less within 0.1 is likely (1/16), and not clear (2/16)."""
-    race, mine, other = Race(two=True, pick="cheapest", tolerance=0.1), results(HALF, cost=9), results(HALF, cost=1)
+    """Of 16, all equal: an error of 1/16. As good for as much within 0.1 is likely (1/16), and not clear (2/16)."""
+    mine, other = results(HALF, cost=9.0), results(HALF, cost=9.0)
+    mine.by_example[63] = Result(0.0, 8.0)  # they are not the same in all
+    race = Race(two=True, pick="cheapest", tolerance=0.1)
     assert race.beaten_by(mine, {7: other}, range(16)) is None
     assert race.beaten_by(mine, {7: other}, range(32)) == 7  # 2/32
     # 3 better and 0 worse of 8: a mean of 0.375, and an error of sqrt(3 * 0.625**2 + 5 * 0.375**2 + 1) / 8 = 0.212
@@ -114,10 +115,15 @@ def test_nobody_is_left_for_one_that_was_left_but_for_one_that_does_the_same():
 
 
 def test_one_that_may_be_better_is_not_left_for_a_cheaper_one_that_was_lucky():
-    """Of 128, 10 solved by the cheaper one alone and 10 by the other: twice an error of sqrt(20 + 1) / 128 = 0.036."""
-    mine, other = results([1.0] * 10 + [0.0] * 118, cost=9), results([0.0] * 10 + [1.0] * 10 + [0.0] * 108, cost=1)
-    assert Race(two=True, pick="cheapest", tolerance=0.07).beaten_by(mine, {7: other}, range(128)) is None
-    assert Race(two=True, pick="cheapest", tolerance=0.08).beaten_by(mine, {7: other}, range(128)) == 7
+    """Of 128, 10 solved by the cheaper one alone and 10 by the other: an error of sqrt(20 + 1) / 128 = 0.036. What
+    costs a tenth more is left where 1.8 of it are within the tolerance, and what costs twice as much where one is.
+    """
+    mine, other = results([1.0] * 10 + [0.0] * 118, cost=1.0), results([0.0] * 10 + [1.0] * 10 + [0.0] * 108, cost=0.9)
+    assert Race(two=True, pick="cheapest", tolerance=0.064).beaten_by(mine, {7: other}, range(128)) is None
+    assert Race(two=True, pick="cheapest", tolerance=0.065).beaten_by(mine, {7: other}, range(128)) == 7
+    other = results([0.0] * 10 + [1.0] * 10 + [0.0] * 108, cost=0.5)
+    assert Race(two=True, pick="cheapest", tolerance=0.035).beaten_by(mine, {7: other}, range(128)) is None
+    assert Race(two=True, pick="cheapest", tolerance=0.036).beaten_by(mine, {7: other}, range(128)) == 7
 
 
 def test_half_of_four_is_left():
