@@ -42,7 +42,8 @@ class Rate(dspy.Module):
         super().__init__()
         if mode not in MODES:
             raise ValueError(f"rate={mode!r}: must be one of {', '.join(map(repr, MODES))}, a function or a module")
-        self.mode, self.scale, self._shows_state = mode, scale, shows_state
+        self.mode: Mode = mode
+        self.scale, self._shows_state = scale, shows_state
         leave_out = () if shows_state or mode != "value" else ("search_state",)
         role, told = self._role()
         self.predict = Predict(compose(user, role, notes=notes, leave_out=leave_out, descriptions=told))
