@@ -54,9 +54,14 @@ def check(path: str | Path | None, name: str) -> None:
         return
     folder = Path(path).parent
     if not folder.exists():
-        raise ValueError(f"{name}={str(path)!r}: there is no folder {str(folder)!r}; make it first, or give another")
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
-        raise ValueError(f"{name}={str(path)!r}: no file can be written there; give a path in a folder that exists")
+        why = f"there is no folder {str(folder)!r}; make it first, or give another path"
+    elif Path(path).is_dir():
+        why = "this is a folder; name a file"
+    elif not folder.is_dir() or not os.access(folder, os.W_OK):
+        why = f"no file can be written into {str(folder)!r}; give another path"
+    else:
+        return
+    raise ValueError(f"{name}={str(path)!r}: {why}")
 
 
 def save(result: EvaluationResult, path: Path, kind: str | None = None) -> None:

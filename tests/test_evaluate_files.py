@@ -14,6 +14,7 @@ from rich.console import Console
 
 from thoughtree import Evaluate
 from thoughtree.optimize import EvaluationStopped
+from thoughtree.optimize.files import check
 
 
 class Point(BaseModel):
@@ -231,3 +232,20 @@ def test_a_progress_bar_is_on_stderr_and_only_where_it_is_wanted(capsys):
     assert "2/2" in shown.err
     assert "100.0 %, 0 calls" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("no/x.csv", "there is no folder '{folder}/no'; make it first, or give another path"),
+        ("folder", "this is a folder; name a file"),
+        ("file/x.csv", "no file can be written into '{folder}/file'; give another path"),
+    ],
+)
+def test_where_nothing_can_be_written_is_said_before_anything_is_paid(tmp_path, path, why):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="save_as_csv") as caught:
+        check(tmp_path / path, "save_as_csv")
+    assert str(caught.value) == f"save_as_csv={str(tmp_path / path)!r}: {why.format(folder=tmp_path)}"
+    check(tmp_path / "folder" / "x.csv", "save_as_csv")
