@@ -185,6 +185,9 @@ def test_names_are_loaded_when_they_are_asked_for():
     assert set(thoughtree.__all__) <= set(dir(thoughtree))
     with pytest.raises(AttributeError, match="module 'thoughtree' has no attribute 'nothing'"):
         _ = thoughtree.nothing
+    slip = [sys.executable, "-c", "import thoughtree; thoughtree.TreeOfThought"]
+    said = subprocess.run(slip, capture_output=True, text=True, check=False).stderr
+    assert said.endswith("has no attribute 'TreeOfThought'. Did you mean: 'TreeOfThoughts'?\n")
 
 
 def test_no_public_name_is_a_modules():

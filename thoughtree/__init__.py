@@ -7,6 +7,7 @@ print(solve(question="...").answer)
 """
 
 import logging
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,8 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBPACKAGES:
         return import_module(f".{name}", __name__)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # by which Python says what was meant
     return globals().setdefault(name, found)
 
 
