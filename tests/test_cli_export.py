@@ -205,6 +205,23 @@ def test_rows_of_a_run_that_was_killed_say_so_with_the_problem_too(files: Path, 
     assert told.startswith(f"thoughtree: {tmp_path / 'run.jsonl'}: it has no end: the run was killed, was interrupted")
 
 
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("/dev/full", "No space left on device"),
+        ("no/tree.dot", "there is no folder 'no'; make it first, or give another path"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, said: str
+):
+    if to.startswith("/dev") and not os.path.exists(to):
+        pytest.skip("needs a disk that is always full")
+    monkeypatch.chdir(tmp_path)
+    assert run(files / "run.jsonl", "--to", "dot", "-o", to) == (2, "", f"thoughtree: {to}: {said}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_is_no_drawing(files: Path):
     code, out, told = run(files, "--to", "dot")
     assert (code, out) == (2, "")
