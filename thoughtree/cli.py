@@ -20,7 +20,7 @@ from .cli_export import ExportOptions, exported
 from .cli_tune import tuned
 from .cli_view import ViewOptions, viewed
 from .data_options import CalibrateOptions, CompareOptions, EvalOptions, TuneOptions
-from .declaring import Command, command
+from .declaring import Command, Commands, command
 from .exits import Exit, exit_of, listed
 from .guarded import guarded
 from .interrupt import interruptible
@@ -39,6 +39,7 @@ from .search.visible import visible
 from .tree_view import tree_view
 
 app = typer.Typer(
+    cls=Commands,
     help="Tree search over the thoughts of a language model.",
     no_args_is_help=True,
     add_completion=False,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
 from .exits import Exit
@@ -28,18 +29,39 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args:
             return super().parse_args(ctx, args)  # which shows the help
-        try:
+        with _in_a_line(ctx):
             return super().parse_args(ctx, args)
-        except typer.TyperException as error:
-            message: str = error.format_message().replace("Value error, ", "")  # which is pydantic's
-            name = getattr(error, "option_name", "")
-            if hasattr(error, "possibilities") and not name.startswith("--"):  # there is no such option
-                message += (
-                    "; what begins with a dash and is none goes behind all options and --, as in: "
-                    f'{ctx.command_path} -- "{name}..."'
-                )
-            say(f"{' '.join(message.split()).removesuffix('.')}; see {ctx.command_path} --help")
-            raise typer.Exit(Exit.USAGE) from error
+
+
+class Commands(TyperGroup):
+    """All of them, whose names may be wrong too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            return super().parse_args(ctx, args)
+        with _in_a_line(ctx):
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        with _in_a_line(ctx):
+            return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def _in_a_line(ctx: Any) -> Iterator[None]:
+    try:
+        yield
+    except typer.TyperException as error:
+        message: str = error.format_message().replace("Value error, ", "")  # which is pydantic's
+        name = getattr(error, "option_name", "")
+        no_such = hasattr(error, "possibilities") and not name.startswith("--")
+        if no_such and ctx.parent is not None:  # of a command, which takes words that are no options
+            message += (
+                "; what begins with a dash and is none goes behind all options and --, as in: "
+                f'{ctx.command_path} -- "{name}..."'
+            )
+        say(f"{' '.join(message.split()).removesuffix('.')}; see {ctx.command_path} --help")
+        raise typer.Exit(Exit.USAGE) from error
 
 
 def count(name: str, help: str) -> Any:
