@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from rankings import model
 from thoughtree.cli import app
+from thoughtree.cli_eval import goes_on
 from thoughtree.offline import NOTICE
 from thoughtree.testing import RuleLM
 
@@ -340,3 +341,8 @@ def test_an_interrupt_reports_what_there_is(tmp_path: Path):
     assert (told["score"], told["scored"], told["not_run"]) == (100.0, 2, 2)
     assert told["spent"]["calls"] == 2 * 2 + 2 * 2
     assert err == "thoughtree: interrupted; 2 of 4 examples were scored; the same command goes on from there\n"
+
+
+def test_after_an_interrupt_it_is_said_how_to_go_on():
+    assert goes_on(Path("kept")) == "the same command goes on from there"
+    assert goes_on(None) == "with --resume FOLDER, a command that is interrupted can go on"

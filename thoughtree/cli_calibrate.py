@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from .cli_eval import goes_on
 from .crew import Crew, crew
 from .data_options import CalibrateOptions
 from .exits import Exit
@@ -41,7 +42,7 @@ def calibrated(options: CalibrateOptions) -> Exit:
         ) as others:
             found = _run(options, subject, others)
     except KeyboardInterrupt:
-        say(f"interrupted{'' if options.resume is None else '; the same command goes on from there'}")
+        say(f"interrupted; {goes_on(options.resume)}")
         return Exit.INTERRUPTED
     if not _report(options, subject, found):
         return Exit.USAGE

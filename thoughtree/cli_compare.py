@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from rich.text import Text
 
-from .cli_eval import of_resume, why
+from .cli_eval import goes_on, of_resume, why
 from .crew import Crew, crew
 from .data_options import CompareOptions
 from .exits import Exit
@@ -49,8 +49,7 @@ def compared(options: CompareOptions) -> Exit:
         say(str(stopped))
         return why(stopped.result)
     except EvaluationInterrupted as interrupt:
-        goes_on = "" if options.resume is None else "; the same command goes on from there"
-        say(f"{interrupt}; what is half compared is no comparison{goes_on}")
+        say(f"{interrupt}; what is half compared is no comparison; {goes_on(options.resume)}")
         return Exit.INTERRUPTED
     html = options.html
     code = Exit.SOLVED if html is None or kept(lambda: _write_page(html, options, found)) else Exit.USAGE

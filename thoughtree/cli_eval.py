@@ -48,8 +48,7 @@ def evaluated(options: EvalOptions) -> Exit:
         say(str(stopped))
         result, code = stopped.result, why(stopped.result)
     except EvaluationInterrupted as interrupt:
-        goes_on = "" if options.resume is None else "; the same command goes on from there"
-        say(f"{interrupt}{goes_on}")
+        say(f"{interrupt}; {goes_on(options.resume)}")
         result, code = interrupt.result, Exit.INTERRUPTED
     if not _report(options, subject, result):
         return Exit.USAGE
@@ -85,6 +84,13 @@ def _run(options: EvalOptions, subject: Subject, others: Crew | None) -> Evaluat
     with subject.at_work(others):
         result: EvaluationResult = evaluate(subject.program)
     return result
+
+
+def goes_on(resume: Path | None) -> str:
+    """What can be done after an interrupt."""
+    if resume is None:
+        return "with --resume FOLDER, a command that is interrupted can go on"
+    return "the same command goes on from there"
 
 
 def of_resume(folder: Path | None, error: Exception) -> str:
