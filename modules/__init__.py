@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 from .calls.limit import limit
 from .loading import load
 from .prediction import SearchFailed, SearchPrediction
-from .progress import SearchProgress
 from .tree_of_thoughts import TreeOfThoughts
 
 if TYPE_CHECKING:
     from .execution import aexecute, execute
     from .lats import LATS
     from .lessons import Lessons
+    from .progress import SearchProgress
     from .rap import RAP
     from .recording import Recording, RecordLM, ReplayLM
     from .repeatable_tools import repeatable
@@ -43,6 +43,7 @@ _FILES = {
     "RecordLM": "recording",
     "Recording": "recording",
     "ReplayLM": "recording",
+    "SearchProgress": "progress",
     "aexecute": "execution",
     "execute": "execution",
     "repeatable": "repeatable_tools",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from ..search import SearchResult
+if TYPE_CHECKING:
+    from ..search import SearchResult
 
 
 class SearchPrediction(dspy.Prediction):

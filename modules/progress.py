@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dspy.streaming.messages import StatusMessage
 
-from ..search import Search
+if TYPE_CHECKING:
+    from ..search import Search
 
 
 class SearchProgress(StatusMessage, str):

@@ -3,16 +3,16 @@
 `Search` asks for requests and is told outcomes; `run`, `drive` (threads) and `adrive` (asyncio) answer them.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .abmcts import ABMCTS
 from .beam import Beam
 from .best_first import BestFirst
 from .budget import Budget, Ended, SearchStatus
-from .codec import Codec
 from .controller import Controller, Routine
 from .dfs import DFS
 from .expand import expand
-from .journal import Journal, JournalError
-from .loop import adrive
 from .mcts import MCTS
 from .protocol import (
     Answer,
@@ -35,15 +35,33 @@ from .protocol import (
     Unread,
     Usage,
 )
-from .pump import Event
 from .rating import Rating
-from .result import SearchResult
 from .roles import ProtocolError
-from .run import run
-from .search import Search
 from .stopping import Stop
-from .threads import drive
 from .tree import Node, NodeStatus, Tree
+
+if TYPE_CHECKING:
+    from .codec import Codec
+    from .journal import Journal, JournalError
+    from .loop import adrive
+    from .plain import run
+    from .pump import Event
+    from .result import SearchResult
+    from .search import Search
+    from .threads import drive
+
+# Loaded when they are asked for: what makes a program needs no search to be run.
+_FILES = {
+    "Codec": "codec",
+    "Event": "pump",
+    "Journal": "journal",
+    "JournalError": "journal",
+    "Search": "search",
+    "SearchResult": "result",
+    "adrive": "loop",
+    "drive": "threads",
+    "run": "plain",
+}
 
 __all__ = [
     "ABMCTS",
@@ -92,3 +110,11 @@ __all__ = [
     "expand",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f".{_FILES[name]}", __name__), name)
+    globals()[name] = found
+    return found

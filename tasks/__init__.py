@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..search.protocol import Illegal
 from .free_text import FreeText, Thought
-from .game24 import Game24, Game24State
-from .game24_move import Move
 from .task import Task
 
 if TYPE_CHECKING:
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
     from .crosswords import Crosswords, CrosswordsState
     from .crosswords_examples import CROSSWORDS_EXAMPLES
     from .crosswords_fill import Fill
+    from .game24 import Game24, Game24State
+    from .game24_move import Move
     from .hidden_tests import hidden_metric, passes
     from .programming import Programming
     from .programming_examples import PROGRAMMING_EXAMPLES
@@ -33,7 +33,10 @@ _FILES = {
     "Crosswords": "crosswords",
     "CrosswordsState": "crosswords",
     "Fill": "crosswords_fill",
+    "Game24": "game24",
+    "Game24State": "game24",
     "LiveBlocksworld": "blocksworld_environment",
+    "Move": "game24_move",
     "PROGRAMMING_EXAMPLES": "programming_examples",
     "Programming": "programming",
     "Sandbox": "sandbox",
