@@ -17,7 +17,8 @@ from .paired import Difference
 from .race import Pick, Results, lead_at_least
 
 STUDENT = -1  # the number of the program as it was given
-MUCH = 0.1  # of a score: more than chance alone may excuse
+MUCH = 0.1  # of a score from 0 to 1
+FEWEST = round(1 / MUCH)  # fresh examples from which it can follow that a setting is as good for less
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +176,14 @@ def _clear(difference: Difference) -> bool:
 
 
 def _no_worse(difference: Difference, tolerance: float) -> bool:
-    """Not lower beyond doubt, nor by more than is no difference or a few examples differ by chance; of very few, whose
-    chances are great, not by much.
+    """Not lower beyond doubt, but by what is no difference; and not likely to be lower by much.
+
+    Likely: up to one standard error below what was seen, with one more difference taken to have been seen: from a few
+    examples that happen to tie nothing follows.
     """
-    if difference.difference >= -difference.scale * tolerance:
-        return True
-    chance = sqrt(difference.wins + difference.losses) / difference.n  # the error, at most, of scores from 0 to 1
-    return not _clear(difference) and difference.difference >= -difference.scale * min(chance, MUCH)
+    seen = difference.difference / difference.scale
+    error = sqrt(max(difference.wins + difference.losses, 1)) / difference.n  # at most, of scores from 0 to 1
+    return (seen >= -tolerance or not _clear(difference)) and seen - error >= -max(tolerance, MUCH)
 
 
 def figure(results: Results, ids: Sequence[int]) -> Figure:

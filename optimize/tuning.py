@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..search.whole_file import write_whole
-from .confirm import STUDENT, Figure, Verdict
+from .confirm import FEWEST, STUDENT, Figure, Verdict
 from .front import Point, front
 from .race import Results
 from .trials import Setting
@@ -113,7 +113,9 @@ class Tuning:
         if self.verdict is None:
             return "no setting was scored: the program is as it was"
         if not self.verdict.improved:
-            return "nothing beat the default, as far as the fresh examples can tell: the program is as it was"
+            few = self.verdict.difference is not None and self.verdict.difference.n < FEWEST
+            hint = f"; {FEWEST} of them or more could tell that one is as good for less" if few else ""
+            return f"nothing beat the default, as far as the fresh examples can tell{hint}: the program is as it was"
         if self.verdict.better:
             return "the tuned program scores higher than the default" + (
                 ", and costs less" if self.verdict.cheaper else ""
