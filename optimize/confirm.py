@@ -176,14 +176,15 @@ def _clear(difference: Difference) -> bool:
 
 
 def _no_worse(difference: Difference, tolerance: float) -> bool:
-    """Not lower beyond doubt, but by what is no difference; and not likely to be lower by much.
+    """Lower by no more than is no difference, or examples differ by chance; and not likely to be lower by much.
 
     Likely: up to one standard error below what was seen, with one more difference taken to have been seen: from a few
     examples that happen to tie nothing follows.
     """
     seen = difference.difference / difference.scale
     error = sqrt(max(difference.wins + difference.losses, 1)) / difference.n  # at most, of scores from 0 to 1
-    return (seen >= -tolerance or not _clear(difference)) and seen - error >= -max(tolerance, MUCH)
+    as_good = seen >= -tolerance or (not _clear(difference) and seen >= -error)
+    return as_good and seen - error >= -max(tolerance, MUCH)
 
 
 def figure(results: Results, ids: Sequence[int]) -> Figure:
