@@ -84,7 +84,7 @@ class Job:
             recording = Recording.at(None if folder is None else folder / REPLIES)
             self.before = recording.hits.calls, recording.paid.calls
         threads = tuner.num_threads or dspy.settings.num_threads or 8
-        ledger = Ledger(study, tuner.budget)
+        ledger = Ledger(study, tuner.budget, tuner.began)
         left = partial(self._seconds_left, ledger)
         cost: Cost = tuner.cost if tuner.cost is not None else "calls"
         return study, tuner.trier(self.examples, tuner.scorer, cost, threads, recording, ledger, left)

@@ -25,12 +25,15 @@ Amounts = dict[str, float]
 
 
 class Ledger:
-    """study: where it is kept. budget: of the whole study, over all its processes and runs. None: no ceiling."""
+    """study: where it is kept. budget: of the whole study, over all its processes and runs. None: no ceiling.
 
-    def __init__(self, study: optuna.Study, budget: Budget) -> None:
+    began: when this run did, by the clock; None: now.
+    """
+
+    def __init__(self, study: optuna.Study, budget: Budget, began: float | None = None) -> None:
         self.study = study
         self.run = uuid.uuid4().hex[:12]
-        self.began = time.time()
+        self.began = time.time() if began is None else began
         self.ceilings: Amounts = {k: v for k in KINDS if (v := getattr(budget, k)) is not None}
 
     def held(self, but: int | str | None = None) -> Amounts:

@@ -54,6 +54,7 @@ class SearchTuner(Teleprompter):
     """
 
     trier: type[Trier] = Trier  # what runs examples
+    began: float | None = None  # by the clock, for who counts the start of its processes too; None: as it is called
 
     def __init__(
         self,

@@ -21,6 +21,8 @@ from optuna.trial import TrialState
 from typer.testing import CliRunner
 
 from thoughtree.cli import app
+from thoughtree.cli_tune import tuned
+from thoughtree.data_options import TuneOptions
 from thoughtree.mistake import Mistake
 from thoughtree.optimize.studies import lost, storage_of
 from thoughtree.space_option import space_said
@@ -196,6 +198,32 @@ def test_several_processes_try_settings_and_one_reports():
     tried = [t for t in trials("tuning") if t.state is TrialState.COMPLETE]
     assert len({t.user_attrs["values"]["controller.width"] for t in tried}) == len(tried) == 6
     assert {t.user_attrs["worker"]["pid"] for t in tried}.isdisjoint({os.getpid()})
+
+
+def began_ago(seconds: float) -> dict[str, Any]:
+    """The report of a command that has been at it for so long already, with the start of its processes."""
+    options = TuneOptions(
+        data="ranks.csv",
+        program="ranked:made",
+        trials=3,
+        space=list(SPACE[1::2]),
+        study_seconds=1000,
+        workers=2,
+        quiet=True,
+    )
+    tuned(options, time.time() - seconds)
+    told: dict[str, Any] = json.loads(Path("tuning/tuning.json").read_text())
+    return told
+
+
+def test_time_that_several_processes_work_in_counts_once_and_leaves_some_for_the_end():
+    told = began_ago(400)  # of 700 that the race may take
+    assert (told["ended"], told["verdict"]["tuned"]["n"], told["verdict"]["default"]["n"]) == ("trials", 32, 32)
+
+
+def test_a_study_whose_time_is_up_before_its_processes_have_started_pays_for_nothing():
+    told = began_ago(1001)
+    assert (told["ended"], told["study_paid"], told["verdict"]) == ("seconds", 0, None)
 
 
 def test_a_further_worker_races_and_leaves_the_end_to_another():

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from .optimize.trials import Setting
 
 MOST_SEED = 2**32 - 1  # that Optuna takes
-LEAST = 1e-3  # seconds: a budget of none is refused
 
 
-def tuned(options: TuneOptions) -> Exit:
-    """Tune, report, and save what came of it."""
+def tuned(options: TuneOptions, began: float | None = None) -> Exit:
+    """Tune, report, and save what came of it. began: when the command did, for a process that it started."""
     from .optimize.trying import Hopeless
 
+    began = time.time() if began is None else began
     _check(options)
     subject = subject_of(options, options.valset)
     can_be_saved(subject.program, options.save)
@@ -46,8 +46,8 @@ def tuned(options: TuneOptions) -> Exit:
     try:
         with subject.at_work(), _progress(options):
             if options.race_only:
-                return _raced(options, subject)
-            made = _compiled(options, subject)
+                return _raced(options, subject, began)
+            made = _compiled(options, subject, began)
     except Hopeless as error:
         raise Mistake(f"calls failed: {error}", Exit.MODEL) from error
     except KeyboardInterrupt:
@@ -63,33 +63,30 @@ def tuned(options: TuneOptions) -> Exit:
     return Exit.SOLVED if found.verdict is not None else Exit.FAILED
 
 
-def _compiled(options: TuneOptions, subject: Subject) -> Any:
+def _compiled(options: TuneOptions, subject: Subject, began: float) -> Any:
     """The tuned program. Mistake where no worker got anywhere, each having said why."""
-    began, many = time.monotonic(), options.workers or 1
+    tuner, many = _tuner(options, subject, began), options.workers or 1
     if many > 1:
-        _tuner(options, subject).check(subject.program, **_given(options, subject))  # once, not by each of them
+        tuner.check(subject.program, **_given(options, subject))  # once, not by each of them
         alone = replace(options, workers=None, race_only=True, quiet=True)
-        codes = at_once(alone, many)
-        if all(code > 0 for code in codes):
+        codes = at_once(alone, many, began)
+        if all(code > 0 and code != Exit.INTERRUPTED for code in codes):  # that is whose time was up
             raise Mistake("no worker could work at the study", Exit(codes[0]) if codes[0] in set(Exit) else Exit.MODEL)
-    if options.study_seconds is not None:
-        left = options.study_seconds - (time.monotonic() - began)
-        options = replace(options, study_seconds=max(left, LEAST))
-    return _tuner(options, subject).compile(subject.program, **_given(options, subject))
+    return tuner.compile(subject.program, **_given(options, subject))
 
 
-def _raced(options: TuneOptions, subject: Subject) -> Exit:
-    ended = _tuner(options, subject).race(subject.program, **_given(options, subject))
+def _raced(options: TuneOptions, subject: Subject, began: float) -> Exit:
+    ended = _tuner(options, subject, began).race(subject.program, **_given(options, subject))
     if not options.quiet:
         say(f"the race ended for this worker ({ended}); the same command without --race-only makes the report")
     return Exit.SOLVED
 
 
-def _tuner(options: TuneOptions, subject: Subject) -> SearchTuner:
+def _tuner(options: TuneOptions, subject: Subject, began: float | None = None) -> SearchTuner:
     from .optimize import SearchTuner
 
     ceilings = said(options, ("calls", "tokens", "cost", "seconds"), "study_")
-    return SearchTuner(
+    tuner = SearchTuner(
         subject.metric,
         budget=Budget(**ceilings),
         auto=options.auto,
@@ -101,6 +98,8 @@ def _tuner(options: TuneOptions, subject: Subject) -> SearchTuner:
         study=options.study or STUDY_NAME,
         **said(options, ("cost", "cost_limit")),
     )
+    tuner.began = began
+    return tuner
 
 
 def _given(options: TuneOptions, subject: Subject) -> dict[str, Any]:

@@ -129,7 +129,9 @@ class TuneOptions(DataOptions):
     ] = None
     study_tokens: Annotated[int | None, option(STUDY, "Tokens of the whole study.", metavar="N", min=1)] = None
     study_cost: Annotated[float | None, ceiling(STUDY, "Dollars of the whole study.", metavar="X")] = None
-    study_seconds: Annotated[float | None, ceiling(STUDY, "Wall time of this command.", metavar="S")] = None
+    study_seconds: Annotated[
+        float | None, ceiling(STUDY, "Wall time of the whole study, its processes' start included.", metavar="S")
+    ] = None
     study: Annotated[
         str | None,
         option(STUDY, "The study's name: whoever gives the same, and the same place, works at it.", metavar="NAME"),

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,18 +20,20 @@ GRACE = 30.0  # seconds to end in, once asked to
 Work = Callable[..., Exit]  # importable, as each process imports it anew
 
 
-def at_once(options: TuneOptions, many: int) -> list[int]:
+def at_once(options: TuneOptions, many: int, began: float) -> list[int]:
     """Run `thoughtree tune` with these options in so many processes, and give their exit codes.
 
     A process that is killed has a negative one; the others take over what it was at. KeyboardInterrupt ends them all,
-    after each has written down what it paid.
+    after each has written down what it paid; so does the study's time, counted from `began`, of those that are not
+    ready to begin by then.
     """
     from .cli_tune import tuned
 
-    with started(tuned, (options,), many) as processes:
+    with started(tuned, (options, began), many) as processes:
         for process in processes:
-            process.join()
-        return [int(process.exitcode) for process in processes]
+            left = None if options.study_seconds is None else max(0.0, began + options.study_seconds - time.time())
+            process.join(left)
+    return [int(process.exitcode) for process in processes]
 
 
 @contextmanager
