@@ -13,7 +13,7 @@ from typing import Any
 import dspy
 from dspy.clients.execution import execute
 
-from ..modules.calls.served import aexecuted
+from ..modules.calls.attempt import aexecute
 from ..modules.recording import Recording, RecordLM
 from ..modules.recording.asked import asked_of
 from ..modules.recording.kept import Kept
@@ -93,7 +93,7 @@ class SampleLM(RecordLM):
         replies = dspy.settings.get(SETTING)
         if replies is None:
             call.cache = not self._apart
-            return await aexecuted(self, call)
+            return await aexecute(self, call)
         if not self._apart:
             return await RecordLM.aanswer(self._with(replies), call)
         with replies.numbered(self, call):

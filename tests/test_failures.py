@@ -213,7 +213,7 @@ def test_an_error_that_quotes_the_lms_own_key_does_not_tell_it(call, monkeypatch
         raise lm15.AuthError(f"{KEY} is not valid")
 
     monkeypatch.setattr("thoughtree.modules.calls.served.execute", quote)  # DSPy's: only a client of its own has a key
-    monkeypatch.setattr("thoughtree.modules.calls.served.aattempt", quote)
+    monkeypatch.setattr("thoughtree.modules.calls.served.aexecute", quote)
     model = dspy.LM("openai/gpt-4o-mini", api_key=KEY, cache=False)
     meter = Meter()
     with dspy.context(lm=gate(model), search_meter=meter), pytest.raises(lm15.AuthError) as error:

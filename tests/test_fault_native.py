@@ -6,18 +6,20 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from dspy.clients import model_metadata
 
 from benchmarked import benchmark
 from faultworlds import watched
 from patience import in_time, until
 from thoughtree import Beam, RecordLM, SearchStatus, TreeOfThoughts
+from thoughtree.modules.calls.gate import Meter, gate
 from thoughtree.search import Budget, Ended
 from thoughtree.testing import Fault, FaultyLM
 
@@ -134,3 +136,83 @@ def test_a_deadline_holds_over_a_catalog_that_a_call_waits_for_and_the_loop_clos
 
         found = in_time(attempt, first=0.5)
     assert (found.status, found.ended, found.unfinished) == (SearchStatus.FAILED, Ended.SECONDS, 1)
+
+
+class Hang:
+    """Called, it hangs until the test is over."""
+
+    def __init__(self) -> None:
+        self.reached, self.released = threading.Event(), threading.Event()
+
+    def __call__(self, *_: Any) -> None:
+        self.reached.set()
+        self.released.wait()
+
+
+@pytest.fixture
+def hang() -> Iterator[Hang]:
+    hang = Hang()
+    yield hang
+    hang.released.set()
+
+
+def leaves(call: Callable[[], Awaitable[Any]], reached: threading.Event) -> None:
+    """Cancel `call` where it hangs, and close its loop, which waits for whatever its own pool does."""
+
+    async def cancelled() -> None:
+        running = asyncio.ensure_future(call())
+        while not reached.is_set():
+            assert not running.done(), running
+            await asyncio.sleep(0.002)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    watched(lambda: asyncio.run(cancelled()))
+
+
+def test_the_price_of_one_of_several_candidates_is_nothing_that_a_loop_waits_for(provider: Any) -> None:
+    model = gate(client(provider.server_port))
+    with lookups.hung_catalog() as catalog:
+        leaves(lambda: model.acall("hi", n=2), catalog.reached)
+    assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize("method", ["get", "put"])
+def test_a_cache_on_a_disk_that_hangs_is_nothing_that_a_loop_waits_for(
+    provider: Any, method: str, hang: Hang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dspy.cache, method, hang)
+    model = gate(client(provider.server_port).copy(cache=True))
+    leaves(lambda: model.acall("hi", n=2), hang.reached)
+    assert len(provider.asked) == {"get": 0, "put": 2}[method]
+
+
+def test_media_that_are_read_from_a_disk_that_hangs_are_nothing_that_a_loop_waits_for(
+    provider: Any, hang: Hang
+) -> None:
+    class Parts(list[Any]):
+        def __iter__(self) -> Any:
+            hang()
+            return super().__iter__()
+
+    model = gate(client(provider.server_port))
+    messages = [{"role": "user", "content": Parts([{"type": "text", "text": "hi"}])}]
+    leaves(lambda: model.acall(messages=messages), hang.reached)
+    assert not provider.asked
+
+
+@drivers
+def test_several_candidates_by_one_call_are_asked_for_one_by_one_and_each_is_priced(
+    provider: Any, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    price = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+    monkeypatch.setattr(model_metadata, "_data", {"gpt-4o-mini": {"litellm_provider": "openai", **price}})
+    model, meter = gate(client(provider.server_port)), Meter(left=2)
+    with dspy.context(search_meter=meter):
+        said = asyncio.run(model.acall("hi", n=2)) if driver == "asyncio" else model("hi", n=2)
+    assert (said, len(provider.asked)) == ([TEXT, TEXT], 2)
+    assert all("n" not in body for _, body in provider.asked)
+    [record] = meter.records
+    assert (meter.calls, meter.tokens) == (2, 20)
+    assert record["cost"] == pytest.approx(2 * (7 * 1e-6 + 3 * 2e-6))

@@ -17,7 +17,8 @@ from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.clients.execution import execute, prepare
 
 from .faults import Fault, FaultKind
-from .modules.calls.served import ServedLM, aexecuted
+from .modules.calls.attempt import aexecute
+from .modules.calls.served import ServedLM
 from .prompts import prompt_text
 
 POLL = 0.02  # seconds between two looks of an asynchronous call that hangs
@@ -187,7 +188,7 @@ class _AsyncEngine:
             if (error := fault.error()) is not None:
                 raise error
         with dspy.context(send_stream=None):
-            result = await aexecuted(self.lm, prepare(self.lm, None, None, {"request": request}, asynchronous=True))
+            result = await aexecute(self.lm, prepare(self.lm, None, None, {"request": request}, asynchronous=True))
         return self.plan.spoilt(result.typed(request, self.lm.model_type), draw)
 
     async def stream(self, request: Any) -> AsyncIterator[Any]:

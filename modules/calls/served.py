@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from dspy.clients._deprecation import warn_legacy_lm, warn_openai_messages
-from dspy.clients.execution import aexecute, execute, finalize, prepare
+from dspy.clients.execution import execute, finalize, prepare
 from dspy.utils.callback import with_callbacks
 
-from .attempt import aattempt, aprepare
+from .attempt import aexecute, aprepare
 
 
 class ServedLM:
@@ -57,9 +57,4 @@ def answered(lm: Any, call: Any) -> Any:
 
 async def aanswered(lm: Any, call: Any) -> Any:
     """The same, awaited."""
-    return await (lm.aanswer(call) if isinstance(lm, ServedLM) else aexecuted(lm, call))
-
-
-async def aexecuted(lm: Any, call: Any) -> Any:
-    """What the engine replies: by the shorter way where nothing is retried."""
-    return await (aexecute if lm.num_retries else aattempt)(lm, call)
+    return await (lm.aanswer(call) if isinstance(lm, ServedLM) else aexecute(lm, call))

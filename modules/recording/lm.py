@@ -18,8 +18,8 @@ from dspy.clients.call_result import CallResult
 from dspy.clients.execution import execute
 
 from ..background import in_thread
+from ..calls.attempt import aexecute
 from ..calls.redaction import hide, public, secrets_of, telling
-from ..calls.served import aexecuted
 from .asked import Asked, asked_of
 from .definition import definition_of, settings_of
 from .flights import POLL, Flight
@@ -106,7 +106,7 @@ class RecordLM(Kept):
                 return kept
             definition, began = await self._adefinition(), time.perf_counter()
             async with self._apaying(asked.whole["n"]):
-                return self._paid(asked, await aexecuted(self, call), definition, time.perf_counter() - began)
+                return self._paid(asked, await aexecute(self, call), definition, time.perf_counter() - began)
         finally:
             self.recording.flights.land(flight)
 
