@@ -3,6 +3,7 @@
 `Search` asks for requests and is told outcomes; `run`, `drive` (threads) and `adrive` (asyncio) answer them.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _FILES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # by which Python says what was meant
     found = getattr(import_module(f".{_FILES[name]}", __name__), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -42,8 +42,13 @@ if sys.flags.optimize > 1:
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # by which Python says what was meant
     file = "rate_siblings" if name == "RateSiblings" else name.lower()
     found = getattr(import_module(f".{file}", __name__), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -190,6 +190,25 @@ def test_names_are_loaded_when_they_are_asked_for():
     assert said.endswith("has no attribute 'TreeOfThought'. Did you mean: 'TreeOfThoughts'?\n")
 
 
+@pytest.mark.parametrize("name", ["search", "tasks", "modules", "optimize", "signatures"])
+def test_what_a_subpackage_loads_later_is_listed_and_helped_with_like_the_rest(name):
+    """Each in a process where nobody has asked for it yet."""
+    code = f"""
+import pickle, pydoc, types, thoughtree.{name} as package
+assert set(package.__all__) <= set(dir(package))
+told = pydoc.plain(pydoc.render_doc(package))
+named = {{name: getattr(package, name) for name in package.__all__}}
+print([name for name, one in named.items() if isinstance(one, type) and f"class {{name}}" not in told])
+made = [one for one in named.values() if isinstance(one, type | types.FunctionType)]
+print([one for one in made if pickle.loads(pickle.dumps(one)) is not one], bool(made))
+getattr(package, package.__all__[-1] + "x")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = importlib.import_module(f"thoughtree.{name}").__all__[-1]
+    assert done.stdout == "[]\n[] True\n", done.stderr
+    assert done.stderr.endswith(f"has no attribute '{last}x'. Did you mean: '{last}'?\n")
+
+
 def test_no_public_name_is_a_modules():
     """Importing a module sets the attribute of its name, and would hide what is public by it."""
     modules = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
