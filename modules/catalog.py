@@ -11,6 +11,7 @@ from typing import Any
 
 from .approve import Approve
 from .background import in_thread
+from .choose import Choose
 from .constrained import constrains
 from .likelihood import gives_probabilities
 from .plan import Plan
@@ -24,7 +25,7 @@ def look_up(program: Any, plan: Plan) -> None:
     """Have the catalog, where this call needs it. ValueError for a cost ceiling that could not be held."""
     refuse_unpriced(program, plan)
     lms = lms_of(program)
-    if plan.propose == "choose":
+    if isinstance(program.propose, Choose):
         constrains(lms["propose"])
     if isinstance(program.rate, Approve):
         gives_probabilities(lms["rate"])
@@ -39,4 +40,4 @@ async def alook_up(program: Any, plan: Plan) -> None:
 
 
 def _asks(program: Any, plan: Plan) -> bool:
-    return plan.limits.cost is not None or plan.propose == "choose" or isinstance(program.rate, Approve)
+    return plan.limits.cost is not None or isinstance(program.propose, Choose) or isinstance(program.rate, Approve)

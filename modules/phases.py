@@ -37,14 +37,15 @@ class Phases:
         self.report, self.patience = session.report, session.patience
 
     async def run(self) -> SearchPrediction:
-        """From the task to the prediction. Whatever comes, the task rests, and nobody goes on."""
+        """From the task to the prediction. Whatever comes, the task rests, if it was found, and nobody goes on."""
         session = self.session
         with session.journaled(), self._reported():
             try:
                 result = await self._searched()
             finally:
                 try:
-                    await self.waiting.rest(session, self._seconds_to_rest())
+                    if session.begun:
+                        await self.waiting.rest(session, self._seconds_to_rest())
                 finally:
                     session.close()
             try:

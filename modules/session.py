@@ -84,6 +84,7 @@ class Session:
         self.journal: Journal | None = None
         self._journal_of, self._fsync = journal, fsync
         self.inside: set[Any] = set()  # the LM calls that have their turn
+        self.begun = False  # whether its task was found, which then is to rest however the call ends
         self.closed = False
 
     def _check_lms(self) -> None:
@@ -121,6 +122,7 @@ class Session:
             raise TypeError(f"{kind}.for_inputs returned {task!r}; return a task, which may be itself")
         if task is not self.own_task:
             self._bind(task)
+        self.begun = True
 
     def hook(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
         """A hook of the program's task, of which it is known that it runs."""

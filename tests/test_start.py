@@ -158,3 +158,21 @@ def test_an_end_that_raises_is_heard_and_the_journal_is_closed(driver: str, tmp_
             play(LATS(env=Rude()), WORLD.engine(), driver, question="q", config={"journal": path})
         assert raised.value.__context__ is None
         kept.append(raised.value)  # with all that its frames hold
+
+
+@drivers
+@pytest.mark.parametrize("seconds", [{}, {"seconds": 60.0}])
+def test_an_environment_of_a_call_that_is_refused_before_it_began_is_left_alone(
+    driver: str, seconds: dict[str, float]
+) -> None:
+    """Another search may be at work in it, and what was never started may not know how to end."""
+
+    class Unbegun(Letters):
+        def initial(self, inputs: dict[str, Any]) -> str:
+            raise AssertionError("begun")
+
+        def rest(self) -> None:
+            raise AssertionError("ended")
+
+    with pytest.raises(ValueError, match="the price of stub/model"):
+        play(LATS(env=Unbegun()), WORLD.engine(), driver, question="q", config={"budget": {"cost": 1.0, **seconds}})
