@@ -159,9 +159,9 @@ class Evaluate(dspy.Evaluate):
     def _run(self, program: Any, *, resume: str | Path | SharedRun | None, **chosen: Any) -> EvaluationResult:
         run = self._start(program, resume, chosen)
         try:
-            with run:
+            with run, run.in_time():
                 for jobs in run.rounds():
-                    in_threads(jobs, run.one, chosen["num_threads"])
+                    in_threads(jobs, run.one, chosen["num_threads"], cut=True)
                     time.sleep(run.wait)
         except KeyboardInterrupt as interrupt:
             result = run.result()
@@ -171,7 +171,7 @@ class Evaluate(dspy.Evaluate):
 
     async def _arun(self, program: Any, *, resume: str | Path | SharedRun | None, **chosen: Any) -> EvaluationResult:
         run = self._start(program, resume, chosen)
-        with run:
+        with run, run.in_time():
             for jobs in run.rounds():
                 await as_tasks(jobs, run.aone, chosen["num_threads"])
                 await asyncio.sleep(run.wait)

@@ -27,7 +27,7 @@ from .report import Progress
 from .running import Runner
 from .scoring import Scorer
 from .shared_run import SharedRun
-from .workers import LOOK_UP
+from .workers import LOOK_UP, TimeIsUp
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +102,15 @@ class Run:
             if self.log is None or self.log.shared is None:
                 return
             self._take_in()
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """What hangs as the time of a limit is up ends the run, as what is refused for it does."""
+        try:
+            yield
+        except TimeIsUp:
+            self.why = self.why or "a limit around the evaluation was reached: its time is over"
+            self.purse.stop()
 
     @property
     def wait(self) -> float:

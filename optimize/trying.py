@@ -25,7 +25,7 @@ from .own_lms import with_own_lms
 from .race import Result
 from .running import Runner
 from .scoring import Scorer
-from .workers import in_threads
+from .workers import TimeIsUp, in_threads
 
 Cost = Literal["calls", "tokens", "dollars", "seconds"]
 GUESS = 60.0  # paid calls of an example, before any was run
@@ -100,7 +100,7 @@ class Trier:
 
         purse: the holder's own, from its first examples on. Raises Spent where the budget ends first, and Hopeless.
         """
-        lock, waiting = Lock(), list(ids)
+        lock, waiting, over = Lock(), list(ids), False
         while waiting:
             self._fund(holder, purse, len(waiting), share)
             before, refused = purse.spent, list[int]()
@@ -108,6 +108,8 @@ class Trier:
             def one(id: int, runner: Runner) -> None:
                 tried = self._one(runner, id)
                 with lock:
+                    if over:  # noqa: B023  # nobody waits for it any more
+                        return
                     if tried is None:
                         refused.append(id)  # noqa: B023  # runs within this turn of the loop
                         return
@@ -120,7 +122,11 @@ class Trier:
             try:
                 with self._sharing(purse):
                     runner = Runner(program, self.scorer, Metering.here())  # here, where the LM is the shared one
-                    in_threads(waiting, partial(one, runner=runner), self.threads)
+                    in_threads(waiting, partial(one, runner=runner), self.threads, cut=True)
+            except TimeIsUp:
+                with lock:
+                    over = True
+                raise Spent("seconds") from None
             finally:
                 self.seconds += time.monotonic() - began
                 self.ledger.settle(holder, purse.spent)

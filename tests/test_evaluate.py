@@ -183,7 +183,7 @@ def test_a_slow_example_is_run_once(monkeypatch):
         return i
 
     twice, once = Says(until_again), Says(slow)
-    dspy.Evaluate(devset=examples(2), metric=even, num_threads=2)(twice)
+    dspy.Evaluate(devset=examples(2), metric=even, num_threads=4)(twice)
     Evaluate(devset=examples(2), metric=even, num_threads=2)(once)
     assert sorted(once.seen) == [0, 1]
     assert len(twice.seen) > 2  # else this test could not fail
@@ -363,6 +363,28 @@ def test_an_example_that_a_limit_cut_short_is_not_scored(threads):
     assert len(result.outcomes) + result.not_run == 9
     if threads == 1:
         assert (result.score, result.not_run) == (100.0, 7)
+
+
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
+def test_what_hangs_as_the_time_of_a_limit_is_up_is_left_to_itself(driver, tmp_path):
+    """A retriever, a tool: no search, whose calls would end with it, and no call at all."""
+    release, path = threading.Event(), tmp_path / "kept.json"
+
+    class Hangs(dspy.Module):
+        def forward(self, number):
+            if number == 1:
+                release.wait(PATIENCE)
+            return dspy.Prediction(answer=number)
+
+    evaluate = Evaluate(devset=examples(3), metric=lambda e, p: 1, num_threads=3, save_as_json=path)
+    try:
+        with thoughtree.limit(seconds=1), pytest.raises(EvaluationStopped, match="its time is over; 2 of 3") as stopped:
+            asyncio.run(evaluate.acall(Hangs())) if driver == "asyncio" else evaluate(Hangs())
+        assert not release.is_set()
+    finally:
+        release.set()
+    assert sorted(outcome.index for outcome in stopped.value.result.outcomes) == [0, 2]
+    assert path.read_text().count("answer") == 2
 
 
 def test_a_limit_holds_for_programs_that_are_no_search_and_may_be_used_up_exactly():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ import dspy
 import optuna
 import pytest
 
+from patience import PATIENCE
 from rankings import examples, model, program
 from thoughtree import Beam, Budget, limit, load
 from thoughtree.modules.parts import without_evidence
@@ -619,6 +621,44 @@ def test_a_program_by_a_controller_of_the_users_own_is_tuned_in_its_roles():
 def test_dollars_of_an_unknown_price_are_no_ceiling(share: bool):
     with pytest.raises(Exception, match=r"cannot be held: the price of .* is unknown; give its prices, or use tokens="):
         tuned(budget=Budget(cost=1.0), share=share, trials=2)
+
+
+@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("ceiling", ["cost", "tokens"])
+@pytest.mark.parametrize("amount", [10, 50, 100])
+def test_dollars_and_tokens_are_known_after_a_call_and_end_a_study_then(share: bool, ceiling: str, amount: int):
+    """A call has 2 tokens of $0.001 each. At most those calls in flight come after the last that was within."""
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    budget = Budget(cost=0.002 * amount) if ceiling == "cost" else Budget(tokens=2 * amount)
+    student = program(prices={"stub/model": (1000.0, 1000.0)})
+    found = tuned(student, lm=lm(engine), budget=budget, share=share, num_threads=4).detailed_results
+    assert 0.7 * amount - 1 <= engine.count() <= amount + 3
+    assert (found.paid, found.study_paid, found.ended) == (engine.count(), engine.count(), ceiling)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_study_whose_time_is_up_waits_for_nothing_that_hangs(share: bool):
+    """A pipeline's own part, which no search ends."""
+    release = threading.Event()
+
+    class Hangs(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.solve = program()
+
+        def forward(self, need: str) -> Any:
+            release.wait(PATIENCE)
+            return self.solve(need=need)
+
+    try:
+        space = {f"solve.{name}": value for name, value in ONLY.items()}
+        found = tuned(Hangs(), budget=Budget(seconds=1), share=share, space=space).detailed_results
+        assert not release.is_set()
+    finally:
+        release.set()
+    assert (found.ended, found.verdict, found.study_paid) == ("seconds", None, 0)
 
 
 @pytest.mark.parametrize("share", [True, False])
