@@ -12,7 +12,7 @@ from typing import Any
 import dspy
 from pydantic import TypeAdapter, ValidationError
 
-from .rows import DataError, Place, Row
+from .rows import DataError, Place, Row, otherwise_separated
 
 # As fields, these read back as something else, or reach a predictor as something else.
 TAKEN = frozenset(
@@ -63,6 +63,7 @@ class Names:
                 near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
                 hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
                 listed = ", ".join(map(repr, self.new))
+                listed += otherwise_separated(self.new)
                 raise DataError(f"{argument}: {self.first.source} has no column {name!r}{hint}: there are {listed}")
             found.append(self.new.get(name, name))
         return found

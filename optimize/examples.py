@@ -50,6 +50,8 @@ def load_examples(
     one that holds several kinds of values (give `types`), an empty or damaged file. Rows beyond an unshuffled limit
     are not looked at.
     """
+    if not isinstance(inputs, str | Iterable):
+        raise TypeError(f"inputs={inputs!r}: must be the names of columns that the program is given")
     wanted = [inputs] if isinstance(inputs, str) else list(inputs)
     if not wanted:
         raise ValueError(f"inputs={inputs!r}: name at least one column that the program is given")

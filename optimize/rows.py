@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import isinf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -162,10 +162,19 @@ def _csv(path: Path, delimiter: str = ",") -> Iterator[Row]:
             if len(cells) != len(header):
                 raise DataError(
                     f"{place}: has {len(cells)} cells, and the header has {len(header)}: {', '.join(header)}"
+                    + otherwise_separated(header)
                 )
             yield place, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise DataError(f"{Place(str(path), number + 1, rows.line_num)}: not CSV ({error})") from error
+
+
+def otherwise_separated(header: Collection[str]) -> str:
+    """What to say of a table that seems to have one column: spreadsheets of half the world separate by semicolons."""
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in next(iter(header)):
+            return f"; it seems to be separated by {name}: save it with commas" + ", or as .tsv" * (separator == "\t")
+    return ""
 
 
 def _of_any_size(rows: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -270,7 +270,9 @@ def test_splits_in_one_json_file(file):
         ("a.csv", "q,a\n1,2\n1,2,3\n", r"a\.csv, row 2 \(line 3\): has 3 cells, and the header has 2: q, a"),
         ("a.csv", "q,a\n1\n", r"row 1 \(line 2\): has 1 cells"),
         ("a.csv", 'q,a\n1,"open\n', r"row 1 \(line 2\): not CSV"),
-        ("a.csv", "q;a\n1;2\n", r"inputs=: .*a\.csv has no column 'q' .*: there are 'q;a'"),
+        ("a.csv", "q;a\n1;2\n", r"inputs=: .*a\.csv has no column 'q' .*: there are 'q;a'; it .* by semicolons: save"),
+        ("a.csv", "q;a\n1;2,5\n", r"row 1 \(line 2\): has 2 cells, and the header has 1: q;a; .* by semicolons: save"),
+        ("a.csv", "q\ta\n1\t2\n", r"there are 'q\\ta'; it seems to be separated by tabs: save .*, or as \.tsv"),
         ("a.csv", "Q,a\n1,2\n", r"no column 'q' \(did you mean 'Q'\?\): there are 'Q', 'a'"),
         ("a.parquet", "no", r"a\.parquet: not a Parquet file"),
         ("a.txt", "no", r"a\.txt: of no kind that can be read; there are \.csv, \.json"),
@@ -293,6 +295,7 @@ def test_a_column_may_lack_or_mix_where_types_say_so(file):
     ("settings", "error", "told"),
     [
         ({"inputs": ()}, ValueError, r"inputs=\(\): name at least one"),
+        ({"inputs": None}, TypeError, "inputs=None: must be the names of columns"),
         ({"limit": 0}, ValueError, "limit=0"),
         ({"limit": True}, ValueError, "limit=True"),
         ({"seed": 1.5}, ValueError, "seed=1.5"),
