@@ -9,10 +9,10 @@ from typing import Any
 import dspy
 
 from ..modules.calls.gate import gate
-from ..modules.pricing import priceable
 from ..modules.program import Program
 from ..modules.roles import lms_of
 from .comparing_baselines import Reward, question_of, reward_of
+from .estimating import refuse_unpriced
 from .space import programs_in
 
 
@@ -44,13 +44,7 @@ class Reference:
 
     def refuse_unpriced(self) -> None:
         """ValueError for an LM whose dollars nobody knows, before anything is paid for."""
-        for search in self.searches:
-            for role, lm in lms_of(search).items():
-                if lm is not None and not priceable(lm, search.prices):
-                    raise ValueError(
-                        f"match='dollars': the price of {lm.model} (role {role}) is not known; give the search "
-                        f"prices={{{lm.model!r}: (dollars per million tokens in, out)}}, or match='tokens'"
-                    )
+        refuse_unpriced(self.program, "match")
 
 
 def reference_of(programs: Mapping[str, Any], devset: Sequence[dspy.Example], signature: Any) -> Reference:

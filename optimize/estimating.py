@@ -8,7 +8,7 @@ from typing import Any
 import dspy
 
 from ..modules.most_calls import calls_by_role
-from ..modules.pricing import price_of
+from ..modules.pricing import price_of, priceable
 from ..modules.program import Program
 from ..modules.roles import lms_of
 from .dimensions import Dimension
@@ -93,6 +93,17 @@ def _dearest_price(inner: Program) -> tuple[float, float] | None:
         return None
     known = [price for price in prices if price is not None]
     return max(into for into, _ in known), max(out for _, out in known)
+
+
+def refuse_unpriced(program: dspy.Module, argument: str) -> None:
+    """ValueError for an LM whose dollars nobody knows, before anything is paid for. argument: that asks for dollars."""
+    for _, inner in programs_in(program):
+        for role, lm in lms_of(inner).items():
+            if lm is not None and not priceable(lm, inner.prices):
+                raise ValueError(
+                    f"{argument}='dollars': the price of {lm.model} (role {role}) is not known; give the search "
+                    f"prices={{{lm.model!r}: (dollars per million tokens in, out)}}, or {argument}='tokens'"
+                )
 
 
 def least(*amounts: float | None) -> float | None:

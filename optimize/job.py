@@ -80,7 +80,7 @@ class Job:
         study = studies.opened(name, storage, two=self._two, seed=tuner.seed, sampler=tuner.sampler, told=self._told())
         studies.name_objectives(study, ["score", str(tuner.cost)] if self._two else ["score"])
         recording = None
-        if tuner.share:
+        if tuner.share and tuner.cost != "seconds":
             recording = Recording.at(None if folder is None else folder / REPLIES)
             self.before = recording.hits.calls, recording.paid.calls
         threads = tuner.num_threads or dspy.settings.num_threads or 8

@@ -115,6 +115,8 @@ class Trier:
                         return
                     if tried.outcome.fatal:
                         raise Hopeless(tried.outcome.error)
+                    if self.cost == "dollars" and tried.outcome.unpriced:
+                        raise Hopeless("cost='dollars': the price of an LM that was called is not known; give 'tokens'")
                     self._ran += 1
                     done(id, tried)
 

@@ -14,7 +14,7 @@ from ..modules.parts import without_evidence
 from ..search import Budget
 from . import studies
 from .confirm import Rule
-from .estimating import dearest, dollars_of, least, most_of
+from .estimating import dearest, dollars_of, least, most_of, refuse_unpriced
 from .finale import FEW
 from .front import Point, picked
 from .job import Job
@@ -46,8 +46,9 @@ class SearchTuner(Teleprompter):
     counts. cost_limit: the most that it may; the score is then the only objective, under that constraint.
     log_dir: a folder for the study, the replies, and the report; a study that was killed goes on there. storage, study:
     where else the study is kept (a path, a database, grpc://host:port), and its name: processes that give the same
-    share it. share: whether LM calls are shared between settings. sampler: any of Optuna's, which then
-    proposes all settings but the first (None: TPE, and neighbours of the best).
+    share it. share: whether LM calls are shared between settings; where seconds are the cost they are not, as a reply
+    that is there takes no time. sampler: any of Optuna's, which then proposes all settings but the first (None: TPE,
+    and neighbours of the best).
     prompts: programs made from the student with other prompts, or one with `candidate_programs`, as MIPROv2, COPRO and
     BetterTogether leave them: which prompts are used is then one more knob. They are tried with the student's own knobs
     first, as many as half of the trials.
@@ -190,6 +191,8 @@ class SearchTuner(Teleprompter):
         picked({0: Point(0.0, 0.0)}, pick, tolerance)  # refuses a wrong pick before anything is paid
         examples, order, fresh = split(trainset, valset, self.seed)
         student = without_evidence(student)
+        if self.cost == "dollars":
+            refuse_unpriced(student, "cost")
         prompts = None if self.prompts is None else Prompts.of(student, self.prompts)
         return Job(self, student, space_of(student, space, prompts), examples, order, fresh, rule)
 

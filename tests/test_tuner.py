@@ -24,7 +24,7 @@ from thoughtree.optimize.scoring import Scorer
 from thoughtree.optimize.space import programs_in
 from thoughtree.optimize.split import split
 from thoughtree.optimize.studies import StudyError
-from thoughtree.optimize.tuner import SearchTuner
+from thoughtree.optimize.tuner import Hopeless, SearchTuner
 from thoughtree.rules import AsyncRules, Rules
 
 # Half of the examples need the third place, half the first. A beam of width 1 or 2 solves half at 2 or 3 calls, one of
@@ -636,6 +636,63 @@ def test_dollars_and_tokens_are_known_after_a_call_and_end_a_study_then(share: b
     found = tuned(student, lm=lm(engine), budget=budget, share=share, num_threads=4).detailed_results
     assert 0.7 * amount - 1 <= engine.count() <= amount + 3
     assert (found.paid, found.study_paid, found.ended) == (engine.count(), engine.count(), ceiling)
+
+
+ALIKE = ONLY | {"controller.width": 3, "controller.best": ["deepest", "seen"]}  # a knob that changes no call
+
+
+def test_dollars_of_a_reply_that_is_there_count_for_a_setting_as_if_it_were_paid():
+    """4 calls of 2 tokens an example, at $0.001 a token."""
+    student = program(3, prices={"stub/model": (1000.0, 1000.0)})
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    found = tuned(student, lm=lm(engine), cost="dollars", trials=2, space=ALIKE).detailed_results
+    costs = [setting.results.cost() for setting in found.settings.values()]
+    assert costs == [pytest.approx(0.008), pytest.approx(0.008)]
+    assert found.verdict.saving == pytest.approx(0.0)
+    assert engine.count() == 4 * len(SET)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_as_a_cost_dollars_of_an_unknown_price_are_refused_before_anything_is_paid(share: bool):
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    with pytest.raises(ValueError, match=r"^cost='dollars': the price of stub/model \(role propose\) is not known"):
+        tuned(lm=lm(engine), cost="dollars", share=share)
+    assert engine.count() == 0
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_so_are_those_of_a_pipelines_own_calls_once_one_was_made(share: bool):
+    from engines import Engine, lm
+
+    class Drafts(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.draft, self.solve = dspy.Predict("need -> next_thoughts"), program(prices={"stub/model": (1.0, 1.0)})
+
+        def forward(self, need: str) -> Any:
+            self.draft(need=need)
+            return self.solve(need=need)
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    student, space = Drafts(), {f"solve.{name}": value for name, value in ONLY.items()}
+    student.solve.set_lm(lm(engine))
+    with pytest.raises(Hopeless, match="cost='dollars': the price of an LM that was called is not known"):
+        tuned(student, lm=lm(engine, model="stub/other"), cost="dollars", share=share, space=space, num_threads=1)
+    assert engine.count() == 3
+
+
+def test_where_time_is_the_cost_no_setting_is_faster_for_what_another_one_has_asked():
+    """Two settings whose calls are the same ones: each makes them all."""
+    from engines import Engine, lm
+
+    engine = Engine(lambda kind, inputs, n: {"next_thoughts": "\n".join(map(str, range(1, 9)))})
+    found = tuned(program(3), lm=lm(engine), cost="seconds", trials=2, space=ALIKE).detailed_results
+    assert found.calls == found.paid == engine.count()
+    assert engine.count() >= 2 * 4 * 8  # of the first 8 examples, after which one may be left
 
 
 @pytest.mark.parametrize("share", [True, False])
