@@ -77,7 +77,10 @@ class Program(dspy.Module):
             return
         with TemporaryDirectory() as folder:
             made = Path(folder) / "program.json"
-            super().save(made)
+            try:
+                super().save(made)
+            except RuntimeError as error:  # a state that is no JSON
+                raise RuntimeError(str(error).replace(str(made), str(path))) from error
             write_whole(Path(path), made.read_bytes())
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Literal
 
 import dspy
@@ -86,7 +87,11 @@ def test_a_program_that_cannot_be_written_says_why_and_leaves_nothing_behind(tmp
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(IsADirectoryError):
         program.save(tmp_path / "folder.json")
+    program.rate.predict.demos = [dspy.Example(note=object())]
+    with pytest.raises(RuntimeError, match=re.escape(f"Failed to save state to {tmp_path / 'program.json'} with")):
+        saved(program, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "program.json"]
+    assert thoughtree.load(tmp_path / "program.json").plan == program.plan  # the one before
 
 
 @pytest.mark.parametrize("ending", ["json", "pkl"])
