@@ -145,6 +145,19 @@ def test_imports_within_the_package_are_relative(subpackage: str):
     assert absolute == set()
 
 
+@pytest.mark.parametrize("subpackage", KNOWS)
+def test_nothing_is_left_to_a_loops_own_threads(subpackage: str):
+    """Whoever closes a loop waits for them, and what hangs would hold that up: `background.in_thread` is for it."""
+    pools = {"to_thread", "run_in_executor", "run_sync_in_worker_thread", "ThreadPoolExecutor"}
+    named = {
+        f"{file} names {name}"
+        for file, _, text in sources(subpackage)
+        for node in ast.walk(ast.parse(text))
+        if (name := getattr(node, "attr", getattr(node, "id", None))) in pools
+    }
+    assert named == set()
+
+
 def test_every_package_of_the_checkout_is_declared():
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     found = {package for subpackage in KNOWS for _, package, _ in sources(subpackage)} | {
