@@ -115,11 +115,12 @@ class SearchTuner(Teleprompter):
         """A copy of `student` with the best setting; one as it was, where nothing beat it on fresh examples.
 
         trainset: examples to race settings on. valset: fresh ones for the end; without it 40 % of trainset is kept
-        for that. teacher: not used. space: narrows, fixes or extends the program's own (`space_of`). pick: "best" the
-        highest score, "cheapest" the cheapest that is not worse by more than `tolerance` and one standard error,
-        "knee" where more cost begins to bring little. tolerance: a difference in score that is none. The copy has
-        `detailed_results` (a Tuning) and `candidate_programs`, best first. Raises ValueError for arguments that cannot
-        be right, StudyError for a study of something else, and the first error of a model that cannot be called.
+        for that, and what is in both is for the end alone. teacher: not used. space: narrows, fixes or extends the
+        program's own (`space_of`). pick: "best" the highest score, "cheapest" the cheapest that is not worse by more
+        than `tolerance` and one standard error, "knee" where more cost begins to bring little. tolerance: a difference
+        in score that is none. The copy has `detailed_results` (a Tuning) and `candidate_programs`, best first. Raises
+        ValueError for arguments that cannot be right, StudyError for a study of something else, and the first error of
+        a model that cannot be called.
         """
         job = self._job(student, trainset, valset, space, pick, tolerance)
         with studies.quiet():

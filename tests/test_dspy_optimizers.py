@@ -143,7 +143,7 @@ def test_better_together_tunes_knobs_beside_gepa():
         strategy="tuner -> gepa",
         seed=0,
         num_threads=2,
-        optimizer_compile_args={"tuner": {"space": only, "valset": examples(10, 2)}},
+        optimizer_compile_args={"tuner": {"space": only, "valset": examples(20, 0)[8:]}},  # none of the trainset
     )
     assert not made.flag_compilation_error_occurred
     assert [(c["strategy"], c["score"]) for c in made.candidate_programs] == [

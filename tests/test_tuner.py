@@ -356,6 +356,19 @@ def test_the_split():
     assert (sorted(raced), fresh) == (list(range(10)), list(range(10, 60)))
 
 
+def test_no_setting_is_raced_on_an_example_that_is_fresh_at_the_end(caplog: pytest.LogCaptureFixture):
+    _, raced, fresh = split(SET[:10], SET[5:30], 0)
+    assert (sorted(raced), fresh) == (list(range(5)), list(range(10, 35)))
+    assert "inputs of 5 examples of trainset are in valset too: no setting is raced on them" in caplog.text
+    every, raced, fresh = split(SET[:20], SET[:20], 0)  # the same twice: as if it were given once
+    assert (every, raced, fresh) == split(SET[:20], None, 0)
+    assert (len(every), len(raced), len(fresh)) == (20, 12, 8)
+    twice = [*SET[:10], *SET[:10]]
+    every, raced, fresh = split(twice, None, 0)
+    assert (len(fresh), {every[place].need for place in raced} & {every[place].need for place in fresh}) == (8, set())
+    assert raced
+
+
 # ---- what it leaves
 
 
