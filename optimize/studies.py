@@ -108,6 +108,8 @@ def opened(
     Raises StudyError where another program, space, data set, metric or objective is tuned there.
     """
     optuna = needs("optuna")
+    if sampler is not None and not isinstance(sampler, optuna.samplers.BaseSampler):
+        raise TypeError(f"sampler={sampler!r}: must be one of Optuna's, such as optuna.samplers.RandomSampler(seed=0)")
     _refuse_a_sampler_without_its_library(sampler)
     store = storage_of(storage)
     directions = ["maximize", "minimize"] if two else ["maximize"]

@@ -27,6 +27,7 @@ from .trying import Cost, Hopeless, Trier
 from .tuning import Tuning
 
 AUTO = {"light": 12, "medium": 30, "heavy": 80}  # settings that are tried
+MOST_SEED = 2**32 - 1  # that Optuna takes
 DEFAULTS: dict[str, Any] = {"valset": None, "space": None, "pick": "best", "tolerance": 0.02}  # of `compile`
 
 
@@ -87,8 +88,8 @@ class SearchTuner(Teleprompter):
             raise ValueError(f"auto={auto!r}: must be one of {', '.join(map(repr, AUTO))}")
         self.trials = _count("trials", AUTO[auto or "light"] if trials is None else trials)
         self.num_threads = None if num_threads is None else _count("num_threads", num_threads)
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise ValueError(f"seed={seed!r}: must be an integer")
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= MOST_SEED:
+            raise ValueError(f"seed={seed!r}: must be an integer from 0 to {MOST_SEED:,}")
         if cost is None and cost_limit is not None:
             raise ValueError(f"cost=None, cost_limit={cost_limit!r}: a limit is of some cost; say which")
         if cost_limit is not None and not (_is_number(cost_limit) and cost_limit > 0):

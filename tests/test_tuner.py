@@ -320,6 +320,7 @@ def test_examples_that_fail_are_no_low_scores():
         ({"trials": 0}, "trials=0: must be a whole number of at least 1"),
         ({"num_threads": 0}, "num_threads=0: must be a whole number of at least 1"),
         ({"seed": None}, "seed=None: must be an integer"),
+        ({"seed": -1}, "seed=-1: must be an integer from 0 to 4,294,967,295"),
         ({"budget": Budget(nodes=5)}, "a study counts no nodes"),
         ({"cost": "euros"}, "cost='euros': must be one of 'calls', 'tokens', 'dollars', 'seconds', or None"),
         ({"cost": None, "cost_limit": 3}, "a limit is of some cost; say which"),
@@ -511,6 +512,11 @@ def test_a_sampler_without_its_library_is_refused_before_anything_is_paid(monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"^sampler=GPSampler: needs torch: pip install torch$"):
         tuned(sampler=optuna.samplers.GPSampler(seed=0))
+
+
+def test_what_is_no_sampler():
+    with pytest.raises(TypeError, match=r"^sampler='tpe': must be one of Optuna's, such as optuna\.samplers\.Random"):
+        tuned(sampler="tpe")
 
 
 @pytest.mark.parametrize("cost", ["calls", None])
