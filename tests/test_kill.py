@@ -18,6 +18,7 @@ import pytest
 IN_FLIGHT = 8  # a program's own default; four searches of two in the evaluation
 KILLS = 9  # of each under each driver: 108 in all
 PROGRAMS = ["dfs", "beam", "best-first", "lats", "rap", "evaluation"]
+OTHERS = ["mcts", "ab-mcts"]  # by the same controller as lats and rap, and by one that is like it
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork are POSIX's")
 
@@ -83,8 +84,20 @@ def test_a_killed_run_goes_on_to_the_unbroken_runs_result(told: Any, program: st
     seed = 10 * PROGRAMS.index(program) + (driver == "asyncio")
     found = told(program=program, driver=driver, kills=KILLS, seed=seed)
     check(found, KILLS)
+    assert len(found["unbroken"]["asked"]) >= 20
+    ends_as_if_unbroken(found)
+
+
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
+@pytest.mark.parametrize("program", OTHERS)
+def test_so_does_one_by_a_controller_of_rollouts(told: Any, program: str, driver: str) -> None:
+    found = told(program=program, driver=driver, kills=2, seed=100 + 10 * OTHERS.index(program) + (driver == "asyncio"))
+    check(found, 2)
+    ends_as_if_unbroken(found)
+
+
+def ends_as_if_unbroken(found: dict[str, Any]) -> None:
     whole = found["unbroken"]
-    assert len(whole["asked"]) >= 20
     for history in found["histories"]:
         *broken, last, _ = history
         assert last["result"] == whole["result"]
