@@ -49,7 +49,7 @@ class Job:
     rule: Rule
     began: float = 0.0
     share: float = RACE
-    before: tuple[int, int] = (0, 0)  # hits and paid calls of the recording, as this began
+    before: int = 0  # hits of the recording, as this began
 
     def run(self) -> dspy.Module:
         self.began = time.monotonic()
@@ -82,7 +82,7 @@ class Job:
         recording = None
         if tuner.share and tuner.cost != "seconds":
             recording = Recording.at(None if folder is None else folder / REPLIES)
-            self.before = recording.hits.calls, recording.paid.calls
+            self.before = recording.hits.calls
         threads = tuner.num_threads or dspy.settings.num_threads or 8
         ledger = Ledger(study, tuner.budget, tuner.began)
         left = partial(self._seconds_left, ledger)
@@ -146,9 +146,7 @@ class Job:
         values = found[winner].values if winner in found else self.space.defaults()
         made = self.space.settle(self.student, values) if winner in found else copy_of(self.student)
         recording = trier.recording
-        hits, paid = 0, trier.paid_calls
-        if recording is not None:
-            hits, paid = recording.hits.calls - self.before[0], recording.paid.calls - self.before[1]
+        hits, paid = 0 if recording is None else recording.hits.calls - self.before, trier.paid_calls
         tuned = Tuning(
             values=dict(values),
             verdict=verdict,

@@ -25,6 +25,7 @@ from .own_lms import with_own_lms
 from .race import Result
 from .running import Runner
 from .scoring import Scorer
+from .unshared import Unshared
 from .workers import TimeIsUp, in_threads
 
 Cost = Literal["calls", "tokens", "dollars", "seconds"]
@@ -106,7 +107,7 @@ class Trier:
             before, refused = purse.spent, list[int]()
 
             def one(id: int, runner: Runner) -> None:
-                tried = self._one(runner, id)
+                tried = self._one(runner, id) if _has_a_call(purse) else None
                 with lock:
                     if over:  # noqa: B023  # nobody waits for it any more
                         return
@@ -183,7 +184,8 @@ class Trier:
         before, self.recording.purse = self.recording.purse, purse
         lm = dspy.settings.lm
         try:
-            with dspy.context(lm=recorded(lm, self.recording)), limit(seconds=self._seconds()):
+            callbacks = [*(dspy.settings.callbacks or []), Unshared(purse)]
+            with dspy.context(lm=recorded(lm, self.recording), callbacks=callbacks), limit(seconds=self._seconds()):
                 yield
         finally:
             self.recording.purse = before
@@ -212,6 +214,15 @@ class Trier:
         if self._ran:
             self.per_example = {kind: paid / self._ran for kind, paid in self._paid.items()}
             self.per_example["calls"] = max(1.0, self.per_example["calls"])
+
+
+def _has_a_call(purse: limit) -> bool:
+    """Or else an example whose calls are all shared would begin, and then its judge's could not be refused."""
+    try:
+        purse.check(1)
+    except Refusal:
+        return False
+    return True
 
 
 def recorded(lm: Any, recording: Recording) -> Any:

@@ -605,6 +605,47 @@ def test_pipelines_and_judges_share_their_calls_and_keep_to_the_budget(metric: A
         assert 0 < engine.count() - before == found.paid <= 60
 
 
+@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("way", ["context", "bound", "called", "pipeline"])
+def test_calls_of_an_lm_that_the_users_code_names_are_paid_from_the_budget_too(way: str, share: bool):
+    """One an example, which nobody can refuse: of the 42 calls of the race, those in flight may be beyond."""
+    from engines import Engine, lm
+
+    engine, judges = (Engine(lambda kind, inputs, n: dict.fromkeys(kind, "1")) for _ in range(2))
+    judge, own = lm(judges, model="stub/judge"), dspy.Predict("need -> ok")
+    own.lm = judge if way == "bound" else None
+
+    def asked(need: str) -> None:
+        if way == "called":
+            judge(need)
+        with dspy.context(lm=judge if way in ("context", "pipeline") else dspy.settings.lm):
+            if way != "called":
+                own(need=need)
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> bool:
+        if way != "pipeline":
+            asked(example.need)
+        return bool(prediction.search.solved)
+
+    class Asks(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.solve = program()
+
+        def forward(self, need: str) -> Any:
+            asked(need)
+            return self.solve(need=need)
+
+    student = Asks() if way == "pipeline" else program()
+    tuner = SearchTuner(metric, trials=2, num_threads=4, share=share, budget=60)
+    with dspy.context(lm=lm(engine)):
+        found = tuner.compile(student, trainset=SET).detailed_results
+    paid = engine.count() + judges.count()
+    assert judges.count() >= 10
+    assert 40 <= paid <= 42 + 4
+    assert (found.paid, found.study_paid, found.ended) == (paid, paid, "calls")
+
+
 class Awaited(dspy.Module):
     """A pipeline with an asynchronous form only."""
 
