@@ -102,6 +102,8 @@ class Trier:
         purse: the holder's own, from its first examples on. Raises Spent where the budget ends first, and Hopeless.
         """
         lock, waiting, over = Lock(), list(ids), False
+        if self.recording is None:  # else what its own LMs use is paid from the purse already
+            program = with_own_lms(program, Metering.here().metered)
         while waiting:
             self._fund(holder, purse, len(waiting), share)
             before, refused = purse.spent, list[int]()

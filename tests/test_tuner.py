@@ -646,6 +646,32 @@ def test_calls_of_an_lm_that_the_users_code_names_are_paid_from_the_budget_too(w
     assert (found.paid, found.study_paid, found.ended) == (paid, paid, "calls")
 
 
+@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("bound", [True, False])
+def test_tokens_of_a_pipelines_own_part_are_paid_from_the_budget_too(bound: bool, share: bool):
+    """Its calls have 100 each, and the searches' 2, if it has an LM of its own; the race may take 700."""
+    from engines import Engine, lm
+
+    class Drafts(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.draft, self.solve = dspy.Predict("need -> next_thoughts"), program()
+
+        def forward(self, need: str) -> Any:
+            self.draft(need=need)
+            return self.solve(need=need)
+
+    large, small = (Engine(lambda kind, inputs, n: dict.fromkeys(kind, "1"), tokens=(t, t)) for t in (50, 1))
+    student = Drafts()
+    student.draft.lm = lm(large, model="stub/large") if bound else None
+    tuner = SearchTuner(solved, trials=2, num_threads=2, share=share, budget=Budget(tokens=1000))
+    with dspy.context(lm=lm(small if bound else large)):
+        found = tuner.compile(student, trainset=SET).detailed_results
+    tokens = 100 * large.count() + 2 * small.count()
+    assert 650 <= tokens <= 700 + 200  # at most those of two examples in flight
+    assert found.ended == "tokens"
+
+
 class Awaited(dspy.Module):
     """A pipeline with an asynchronous form only."""
 
