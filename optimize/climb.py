@@ -38,15 +38,19 @@ class Climb:
     def up(self, trial: Trial, setting: Setting, program: dspy.Module, *, to_its_end: bool) -> None:
         """to_its_end: whatever others did, as for the default, which all others are measured against.
 
-        Raises Spent where the budget ends first, and Hopeless.
+        Raises Spent where the budget ends first, Hopeless, and ValueError for a metric that cannot score anything.
         """
         purse = self.trier.purse()
         if not self.race.two:
             for id in setting.results.scored():
                 trial.report(setting.results.by_example[id].score or 0.0, step=id)
 
+        by_metric = set[int]()  # examples that the program ran on, and the metric failed
+
         def done(id: int, tried: Tried) -> None:
             setting.results.by_example[id] = tried.result
+            if tried.outcome.at == "metric":
+                by_metric.add(id)
             if not self.race.two and tried.result.score is not None:
                 trial.report(tried.result.score, step=id)
 
@@ -55,6 +59,8 @@ class Climb:
             new = [id for id in ids if id not in setting.results.by_example]
             self.trier.try_all(program, new, trial.number, purse, self.share, done)
             trials.write(trial, setting)
+            if by_metric.issuperset(ids):
+                self._check_metric(setting, ids)
             if to_its_end or size == len(self.order):
                 continue
             if not setting.results.scored(ids):
@@ -69,6 +75,12 @@ class Climb:
             if setting.beaten_by is not None:
                 trial.set_user_attr(BEATEN, setting.beaten_by)
                 return
+
+    def _check_metric(self, setting: Setting, ids: Sequence[int]) -> None:
+        """It failed on all of these. ValueError, unless it has ever scored something."""
+        if all(found.results.score() is None for found in self.seen.settings()):
+            error, metric = setting.results.by_example[ids[0]].error, self.trier.scorer.name
+            raise ValueError(f"metric={metric}: has no score for any of the first {len(ids)} examples: {error}")
 
     def _beaten_by(self, trial: Trial, setting: Setting, ids: Sequence[int]) -> int | None:
         """By the race's rule; where one score alone counts, and it is a matter of degree, by Wilcoxon's test.

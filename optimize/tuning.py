@@ -112,8 +112,10 @@ class Tuning:
     def _headline(self) -> str:
         if self.verdict is None:
             return "no setting was scored: the program is as it was"
+        if self.verdict.difference is None:
+            return "no fresh example was scored for the default and another setting: the program is as it was"
         if not self.verdict.improved:
-            few = self.verdict.difference is not None and self.verdict.difference.n < FEWEST
+            few = self.verdict.difference.n < FEWEST
             hint = f"; {FEWEST} of them or more could tell that one is as good for less" if few else ""
             return f"nothing beat the default, as far as the fresh examples can tell{hint}: the program is as it was"
         if self.verdict.better:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from pathlib import Path
 _folder = tempfile.TemporaryDirectory(prefix="thoughtree-tests-")
 os.environ["DSPY_CACHEDIR"] = _folder.name
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # nor is a list of prices fetched over the network
+
+# A shell has what it starts in the background ignore Ctrl-C, and so would what the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import dspy  # noqa: E402
 import pytest  # noqa: E402

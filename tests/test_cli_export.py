@@ -104,7 +104,7 @@ def test_preferences_by_a_margin_alone(files: Path, source: str):
     """Without the problem nothing in this search is known to be wrong."""
     code, text, told = run(files / source, "--to", "preferences")
     assert (code, text) == (4, "")
-    assert "with the problem that was searched, code judges the steps" in told
+    assert "name the problem that was searched after it: code judges its steps" in told
     code, text, _ = run(files / source, "--to", "preferences", "--margin", 10)
     rows = [json.loads(line) for line in text.splitlines()]
     assert code == 0

@@ -222,6 +222,13 @@ getattr(package, package.__all__[-1] + "x")
     assert done.stderr.endswith(f"has no attribute '{last}x'. Did you mean: '{last}'?\n")
 
 
+def test_modules_are_found_by_their_names():
+    """As the README writes them, after `import thoughtree` alone."""
+    names = "live.LiveTree", "events.SearchStarted", "offline.offline_lm", "testing.RuleLM", "search.run"
+    told = "; ".join(f"thoughtree.{name}" for name in names)
+    subprocess.run([sys.executable, "-c", f"import thoughtree; {told}"], check=True, timeout=120)
+
+
 def test_no_public_name_is_a_modules():
     """Importing a module sets the attribute of its name, and would hide what is public by it."""
     modules = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}

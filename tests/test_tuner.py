@@ -103,6 +103,22 @@ def test_where_nothing_is_better_it_says_so_and_gives_the_program_back():
     assert made.detailed_results.summary().startswith("nothing beat the default, as far as the fresh examples can tell")
 
 
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_metric_that_scores_nothing_ends_it_at_once(raises: bool):
+    """After the default's first eight examples; a program that fails on all of them is another matter."""
+    asked: list[str] = []
+
+    def nothing(example: Any, prediction: Any, trace: Any = None) -> Any:
+        asked.append(example.need)
+        return 1 / 0 if raises else None
+
+    tuner = SearchTuner(nothing, trials=8, num_threads=2)
+    why = "ZeroDivisionError" if raises else "returned None"
+    with dspy.context(lm=model()), pytest.raises(ValueError, match=f"metric=nothing: .*first 8 examples: .*{why}"):
+        tuner.compile(program(), trainset=SET, space=ONLY)
+    assert len(asked) == 8
+
+
 def test_no_setting_is_run_twice():
     found = cheapest().detailed_results
     widths = [setting.values["controller.width"] for setting in found.settings.values()]

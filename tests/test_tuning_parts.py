@@ -256,6 +256,22 @@ def test_that_there_were_too_few_is_said():
     )
 
 
+def test_that_no_fresh_example_was_scored_is_said():
+    verdict = judge({0: results([1] * 20), 5: results([1] * 20)}, RACED, [20, 21], Rule("best", 0.02), 0)
+    tuning = Tuning(
+        values={},
+        verdict=verdict,
+        settings={},
+        raced=list(RACED),
+        fresh=[20, 21],
+        calls=0,
+        paid=0,
+        cost="calls",
+        ended="",
+    )
+    assert tuning.summary().startswith("no fresh example was scored for the default and another setting")
+
+
 def test_nothing_over_the_limit_is_taken():
     assert end([1] * 40, [0] * 40, tuned_cost=9, limit=5.0).winner == 0
     assert end([1] * 40, [0] * 40, tuned_cost=9, default_cost=8, limit=5.0).winner == 0  # the cheapest, of none within

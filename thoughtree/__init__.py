@@ -132,7 +132,9 @@ _HOMES = {
     "viewer": ("view",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_SUBPACKAGES = ("modules", "optimize", "search", "signatures", "tasks", "testing", "viewer")
+_SUBPACKAGES = (  # and modules that are used by their names
+    *("events", "live", "modules", "offline", "optimize", "search", "signatures", "tasks", "testing", "viewer"),
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -100,7 +100,9 @@ def exported(options: ExportOptions) -> Exit:
         if read.damaged:
             say(f"{options.source}: what can be read of it gives no row")
             return Exit.FAILED
-        more = "" if _names_a_problem(options) else "; with the problem that was searched, code judges the steps"
+        more = (
+            "" if _names_a_problem(options) else "; name the problem that was searched after it: code judges its steps"
+        )
         say(f"{options.source}: of no step in it is enough known for a row{more}")
         return Exit.FAILED
     return Exit.SOLVED
