@@ -68,11 +68,11 @@ def _check_reward(program: Any, plan: Plan) -> None:
         given = getattr(program, name)
         if given is not None and not callable(given):
             raise TypeError(f"{name}={given!r}: must be a function")
-    if (fn is None) != (threshold is None):
-        raise ValueError(
-            f"reward_fn={fn!r}, threshold={threshold!r}: a reward needs the score at which an answer counts "
-            "as verified, and a threshold needs a reward; give both"
-        )
+    if fn is None and threshold is not None:
+        why = "is the least reward of an answer that counts as verified; give reward_fn= too, which no file keeps"
+        raise ValueError(f"threshold={threshold!r}: {why}")
+    if fn is not None and threshold is None:
+        raise ValueError(f"reward_fn={fn!r}: give threshold= too, the reward at which an answer counts as verified")
     if is_coroutine(fn):
         raise TypeError(f"reward_fn={fn!r}: must be an ordinary function, not a coroutine function")
 

@@ -27,6 +27,10 @@ MOST_BYTES = 256_000_000  # of a file; demos may hold images
 PROGRAMS = ("TreeOfThoughts", "LATS", "RAP")
 
 
+class UntrustedTask(ValueError):
+    """The task of a saved program is none of this package's, and its import was not allowed."""
+
+
 def load(
     path: str | Path,
     *,
@@ -178,7 +182,7 @@ def _task(path: Any, described: Any, allowed: bool) -> Task[Any, Any]:
     module, _, attribute = name.partition(":")
     found: Any = _ours().get(name)
     if found is None and not allowed:
-        raise ValueError(
+        raise UntrustedTask(
             f"{path}: its task is {name!r}, whose import would run code; give task=..., or "
             "allow_task_import=True if you trust the file"
         )

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from journals import replies
 from patience import PATIENCE, in_time
-from thoughtree import Beam, Game24, TreeOfThoughts, __version__
+from thoughtree import Beam, FreeText, Game24, TreeOfThoughts, __version__
 from thoughtree.cli import app
 from thoughtree.exits import MEANINGS, Exit
 from thoughtree.mistake import Mistake
@@ -287,6 +287,17 @@ def test_a_file_that_is_no_program(content):
 
 def write(name, text):
     Path(name).write_text(dedent(text))
+
+
+def test_a_saved_program_with_a_task_of_ones_own_says_how_to_load_it():
+    class Mine(FreeText):
+        pass
+
+    TreeOfThoughts("question -> answer", task=Mine()).save("own.json")
+    message, code = complaint("ho", "--load", "own.json")
+    assert code == Exit.USAGE
+    assert message.startswith("own.json: its task is ")
+    assert message.endswith("; give --program MODULE:ATTRIBUTE too, a program with that task of yours")
 
 
 def test_a_saved_program_keeps_its_knobs_and_takes_others():
@@ -594,6 +605,21 @@ def test_code_of_a_programs_own_that_exits_is_no_success():
     sys.modules.pop("exits", None)
     told, code = complaint("?", "--program", "exits:program")
     assert (told, code) == ("code of the program's own has ended it: SystemExit(0)", Exit.USAGE)
+
+
+def test_a_request_that_a_recording_does_not_hold_is_said_in_a_line():
+    source = """
+        from thoughtree import Game24, RecordLM, ReplayLM, TreeOfThoughts
+        from thoughtree.offline import offline_lm
+
+        RecordLM(offline_lm(), "replies.jsonl")("another")
+        program = TreeOfThoughts(task=Game24(), propose_lm=ReplayLM("replies.jsonl"), rate=len)
+    """
+    Path("replays.py").write_text(dedent(source))
+    sys.modules.pop("replays", None)
+    told, code = complaint("4 9 10 13", "--program", "replays:program")
+    assert "no reply is recorded in 'replies.jsonl' for this request" in told
+    assert code == Exit.MODEL
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")

@@ -217,7 +217,7 @@ def test_a_budget_is_a_number_of_calls_a_mapping_or_a_budget(budget):
         ({"join": "max"}, ValueError, "join='max': must be one of 'sum', 'mean'"),
         ({"on_failure": "cry"}, ValueError, "on_failure='cry'"),
         ({"retries": -1}, ValueError, "retries=-1"),
-        ({"threshold": 0.5}, ValueError, "a threshold needs a reward"),
+        ({"threshold": 0.5}, ValueError, "threshold=0.5: is the least reward .*; give reward_fn= too"),
         ({"seed": None}, ValueError, "seed=None: must be an integer"),
         ({"on_event": 3}, TypeError, "on_event=3: must be a function"),
         ({"stop": True}, TypeError, "stop=True: must be a thoughtree"),

@@ -137,9 +137,10 @@ def test_a_reward_that_calls_a_model_is_counted(driver, budget):
 
 
 def test_a_reward_without_a_threshold_is_refused():
-    for knobs in ({"reward_fn": short}, {"threshold": 0.5}):
-        with pytest.raises(ValueError, match="a reward needs the score at which an answer counts as verified"):
-            answering(**knobs)
+    with pytest.raises(ValueError, match="reward_fn=.*: give threshold= too"):
+        answering(reward_fn=short)
+    with pytest.raises(ValueError, match="threshold=0.5: .*; give reward_fn= too, which no file keeps"):
+        answering(threshold=0.5)
 
     async def later(inputs, prediction):
         return 1.0
@@ -210,6 +211,15 @@ def test_a_failed_search_raises_where_that_is_asked_for(driver):
     found = call(TreeOfThoughts(task=Game24(), controller=DFS()), hopeless, driver, numbers=PUZZLE)
     assert found.answer is None
     assert found.search.status is SearchStatus.FAILED
+
+
+def test_what_is_raised_names_the_first_error():
+    def propose(inputs, node, n):
+        raise LookupError("no such table")
+
+    program = TreeOfThoughts(task=Game24(), propose=propose, rate=lambda inputs, node: 1.0, retries=0)
+    with pytest.raises(SearchFailed, match=r"\(no step\) \[.*\]; first error: LookupError: no such table"):
+        program(numbers=PUZZLE, config={"on_failure": "raise"})
 
 
 def test_an_unverified_answer_raises_nothing():

@@ -351,6 +351,12 @@ def test_where_nothing_can_be_written_the_name_that_was_given_is_told(
     assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
 
 
+def test_a_folder_is_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(app, ["view", "."])
+    assert (found.exit_code, found.stderr) == (2, "thoughtree: .: Is a directory\n")
+
+
 def test_the_command_writes_a_page_and_says_where(run: tuple[Path, Any], tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["view", str(run[0]), "-o", str(tmp_path / "tree.html")])
     assert (found.exit_code, found.stdout) == (0, f"{tmp_path / 'tree.html'}\n")

@@ -48,8 +48,8 @@ def viewed(options: ViewOptions) -> Exit:
 
     if options.open and options.output == STDOUT:
         raise Mistake("--open: shows a file, and --output - writes none; give it a name")
-    path = viewer.beside(options.source) if options.output is None else options.output
     runs = viewer.runs_of(options.source, options.other, options.journal)
+    path = viewer.beside(options.source) if options.output is None else options.output
     for run in runs:
         if run.story is not None:
             say_notes(run.story)

@@ -13,6 +13,7 @@ from .flags import flag
 from .imported import imported
 from .mistake import Mistake
 from .modules import load
+from .modules.loading import UntrustedTask
 from .modules.program import Program
 from .offline import PRICES
 from .options import Options
@@ -79,7 +80,11 @@ def _finished(options: ProgramOptions) -> Program:
         return restored(options, imported(options.program, Program))
     _has_its_own(options)
     assert options.load is not None
-    return cast("Program", load(options.load))
+    try:
+        return cast("Program", load(options.load))
+    except UntrustedTask as error:
+        told = str(error).partition("; give ")[0]
+        raise Mistake(f"{told}; give --program MODULE:ATTRIBUTE too, a program with that task of yours") from error
 
 
 def restored(options: ProgramOptions, program: M) -> M:
