@@ -43,8 +43,6 @@ def run(asked: argparse.Namespace) -> None:
         for numbers in asked.numbers:
             search = (found := solve(numbers=numbers)).search
             print(f"{numbers}: {search.status}, {found.answer}, {search.spent.calls} calls")
-            if search.first_error is not None:
-                print(search.first_error.partition(";")[0])
     if asked.step == "record":
         print(f"paid: {lm.paid.calls} calls; from the file: {lm.hits.calls}")
 

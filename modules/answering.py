@@ -130,6 +130,9 @@ class Answering:
         if refuses_schema(error, job.config):
             self.session.jobs.without_schema.add(job.model)
             return refusal(job.model, "response_format")
+        if meter.unknown is not None:  # a fault of the test: see `Phases.run`
+            self.session.unknown = self.session.unknown or meter.unknown
+            return Failed(describe(meter.unknown, meter.secrets), fatal=True)
         outcome = failure(error, meter)
         if isinstance(outcome, Failed) and not self.session.plan.retries:
             return replace(outcome, transient=False)

@@ -16,6 +16,7 @@ from ..search import Ended, SearchResult, Stop
 from ..search.beside import Beside
 from ..search.hooks import Hooks
 from ..search.patience import Left, Patience
+from .calls.meter import not_known
 from .conclusion import concluded, concluded_without_hooks
 from .machine import machine
 from .prediction import SearchFailed, SearchPrediction
@@ -48,6 +49,8 @@ class Phases:
                         await self.waiting.rest(session, self._seconds_to_rest())
                 finally:
                     session.close()
+            if session.unknown is not None and (result.ended is Ended.ERROR or result.unclosed is not None):
+                raise not_known(session.unknown)  # of a search around this one, too
             try:
                 found = await self._concluded(result)
             except SearchFailed as failed:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..search.result import LONGEST
+from ..search.visible import one_line
+
 if TYPE_CHECKING:
     from ..search import SearchResult
 
@@ -36,10 +39,14 @@ class SearchPrediction(dspy.Prediction):
 
 
 class SearchFailed(Exception):
-    """The search failed and `on_failure="raise"` was asked for. `result` is the whole search."""
+    """The search failed and `on_failure="raise"` was asked for. `result` is the whole search.
+
+    The message is its summary, and its first error, if there was one.
+    """
 
     def __init__(self, result: SearchResult[Any, Any]) -> None:
-        super().__init__(result.summary())
+        why = "" if result.first_error is None else f"; first error: {one_line(result.first_error, LONGEST)}"
+        super().__init__(result.summary() + why)
         self.result = result
 
     def __reduce__(self) -> Any:

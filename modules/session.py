@@ -71,6 +71,7 @@ class Session:
         self.secrets = {secret for lm in self._lms() for secret in secrets_of(lm)}
         self.spellings = telling(self.secrets)
         self.unpriced: str | None = None  # under a cost ceiling: a model that was paid for at an unknown price
+        self.unknown: Exception | None = None  # the first request that a ReplayLM did not know
         self._gates: dict[int, tuple[Any, Any]] = {}  # an LM by its id, which is its own while it is kept here
         self.adapter = search_adapter(dspy.settings.adapter)
         self.per_prediction = adapter.calls_of(self.adapter)

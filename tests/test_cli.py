@@ -610,10 +610,10 @@ def test_code_of_a_programs_own_that_exits_is_no_success():
 def test_a_request_that_a_recording_does_not_hold_is_said_in_a_line():
     source = """
         from thoughtree import Game24, RecordLM, ReplayLM, TreeOfThoughts
-        from thoughtree.offline import offline_lm
+        from dspy.utils.dummies import DummyLM
 
-        RecordLM(offline_lm(), "replies.jsonl")("another")
-        program = TreeOfThoughts(task=Game24(), propose_lm=ReplayLM("replies.jsonl"), rate=len)
+        RecordLM(DummyLM([{"answer": "x"}]), "replies.jsonl")("another")
+        program = TreeOfThoughts(task=Game24(), propose_lm=ReplayLM("replies.jsonl"), rate=lambda inputs, node: 1.0)
     """
     Path("replays.py").write_text(dedent(source))
     sys.modules.pop("replays", None)

@@ -472,12 +472,13 @@ def test_dspys_own_count_of_usage_has_what_was_paid(path: Path):
 def test_an_unknown_request_ends_a_search_at_once(path: Path):
     asked(RecordLM(lm(Engine(echo)), path))
     replay = ReplayLM(path)
+    heard: list[int] = []
+    config = {"on_event": lambda event: heard.append(event.search.spent.calls)}
     for driver in ("threads", "asyncio"):
-        found = play(PROGRAM, replay, driver, question="q").search
-        assert (found.status, found.ended) == ("failed", "error")
-        assert found.spent.calls == 1  # not tried again, not made a failed child
-        assert "no reply is recorded" in str(found.errors)
-        assert "The nearest of 1 is line 3" in str(found.errors)
+        with pytest.raises(UnknownRequest, match="The nearest of 1 is line 3"):
+            play(PROGRAM, replay, driver, question="q", config=config)
+        assert heard.pop() == 1  # not tried again, not made a failed child
+        assert not heard
 
 
 def test_an_unknown_request_is_raised_in_any_other_program(path: Path):

@@ -11,6 +11,7 @@ from .early_interrupt import raised
 from .exits import Exit
 from .flags import ARGUMENTS, by_flags
 from .mistake import Mistake
+from .modules.recording import UnknownRequest
 from .output import PipeClosed, say
 from .search import JournalError
 
@@ -33,6 +34,9 @@ def guarded(work: Callable[[], Exit], options: Any = None) -> Exit:
         except (ValueError, JournalError, ImportError) as error:  # ImportError: an extra that is not installed
             say(by_flags(str(error), names))
             return Exit.USAGE
+        except UnknownRequest as unknown:
+            say(str(unknown))
+            return Exit.MODEL
         except OSError as error:
             say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             return Exit.USAGE

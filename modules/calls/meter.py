@@ -32,6 +32,13 @@ def current() -> Meter | None:
     return found if isinstance(found, Meter) else None
 
 
+def not_known(error: Exception) -> Exception:
+    """`error`, of a request that no recording holds, after the request of a search that is being answered has it."""
+    if (meter := current()) is not None:
+        meter.unknown = meter.unknown or error
+    return error
+
+
 @dataclass(slots=True, eq=False)
 class Meter:
     """What one request spends. Thread-safe: a role may call from threads of its own.
@@ -41,6 +48,7 @@ class Meter:
     deadline: a reading of `time.monotonic()` past which no call of this request may start, or wait.
     ended: whether the search is over, so that a call which waited for its turn is not made any more.
     inside: shared by all requests of the search.
+    unknown: the request that a ReplayLM did not know. It breaks the search off, whatever the role makes of it.
     parent: the meter of an outer search's request, if this search runs inside one: its calls count there too.
     """
 
@@ -52,6 +60,7 @@ class Meter:
     unpriced: int = 0
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     passed_by: str | None = None  # a model that was called past the gate
+    unknown: Exception | None = None
     deadline: float | None = None
     ended: Callable[[], bool] | None = field(default=None, repr=False)
     parent: Meter | None = field(default_factory=current, repr=False)
@@ -106,7 +115,12 @@ class Meter:
             self.parent.saw(model)
 
     def settle(self) -> None:
-        """OverCalls if more calls were made than reserved: those past the gate are known only after they were made."""
+        """OverCalls if more calls were made than reserved: those past the gate are known only after they were made.
+
+        `unknown` is raised again: code around the call may have caught it.
+        """
+        if self.unknown is not None:
+            raise self.unknown
         if self.left < 0:
             raise OverCalls(self.left + self.calls)
 

@@ -13,4 +13,7 @@ class RecordingError(dspy.LMConfigurationError):
 
 
 class UnknownRequest(RecordingError):
-    """A ReplayLM was asked what nobody has recorded. The message shows the nearest that was, and what differs."""
+    """A ReplayLM was asked what nobody has recorded. The message shows the nearest that was, and what differs.
+
+    No model has failed here: a program whose search comes to it raises it, and gives no prediction (see `Phases.run`).
+    """

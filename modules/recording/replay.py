@@ -9,6 +9,7 @@ import dspy
 from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.clients.call_result import CallResult
 
+from ..calls.meter import not_known
 from .asked import asked_of
 from .definition import ABLE, chosen, settings_of
 from .errors import RecordingError
@@ -25,8 +26,8 @@ class ReplayLM(Kept, dspy.LM):
             program(question="...")
 
     Replies, usage and cost are those of the recorded calls, and count as such: a budget ends where it ended. A request
-    that is not there raises UnknownRequest, which shows the nearest one; a search ends with it. The file is read, and
-    never written.
+    that is not there raises UnknownRequest, which shows the nearest one, and a search that makes it raises that too,
+    whatever its `on_failure` says. The file is read, and never written.
 
     path: a file, or a Recording. model, settings: as the LM was recorded; only needed where the recording has several,
     or for settings that are no plain data. Raises RecordingError.
@@ -60,7 +61,7 @@ class ReplayLM(Kept, dspy.LM):
         asked = asked_of(self, call)
         result = self.recording.find(asked.key, look=True)
         if result is None:
-            raise unknown(self.recording, self, asked)
+            raise not_known(unknown(self.recording, self, asked))
         return self.served(asked, result, cache_hit=False)
 
     async def aanswer(self, call: Any) -> CallResult:
