@@ -23,6 +23,7 @@ TOLD = {"render", "show", "dump", "load", "solvable"}  # hooks that a result ask
 
 def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
     """The prediction; the calls to learn from go to whoever collects a trace. SearchFailed where that was asked for."""
+    result = _judged(session, result)
     if session.plan.aggregate and not result.solved:
         best = agreed(result, session.finisher.known)
         result = result if best is None else result.replace(best=best, answer=None)
@@ -52,6 +53,7 @@ def concluded(session: Session, result: SearchResult[Any, Any]) -> SearchPredict
 
 def concluded_without_hooks(session: Session, result: SearchResult[Any, Any]) -> SearchPrediction:
     """The same where a hook of the task hangs: none is called any more, so actions are told in their own words."""
+    result = _judged(session, result)
     closed = session.search.closed
     path = [str(node.action) for node in result.tree.path(result.best)[1:]]
     said = result.answer or session.finisher.candidate(path)
@@ -70,6 +72,17 @@ def _prediction(session: Session, result: SearchResult[Any, Any], fields: dict[s
     found = SearchPrediction(search=result, **fields)
     found._inputs = dict(session.inputs)
     return found
+
+
+def _judged(session: Session, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:
+    """The result, which says so where a reward function gave no answer a score."""
+    reward = session.finisher.reward
+    raised = [] if reward is None else reward.raised[:]
+    errors = [error for error in raised if error is not None]
+    if not errors or len(errors) < len(raised):
+        return result
+    first = describe(errors[0], session.secrets)
+    return result.replace(lost={**result.lost, "reward": (len(errors), first)})
 
 
 def _without_answer(session: Session, result: SearchResult[Any, Any]) -> SearchResult[Any, Any]:

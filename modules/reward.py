@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -21,13 +21,23 @@ class Reward:
 
     fn: Callable[..., Any]
     threshold: float
+    raised: list[Exception | None] = field(default_factory=list[Exception | None])  # for each answer; None: it has one
 
     @property
     def calls(self) -> int:
         return int(getattr(self.fn, "calls", 0))
 
     def judge(self, inputs: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[float, str | None]:
-        """Score and feedback. ValueError for a score that is no finite number."""
+        """Score and feedback. ValueError for a score that is no finite number; else what the function raises."""
+        try:
+            found = self._score(inputs, fields)
+        except Exception as error:
+            self.raised.append(error)
+            raise
+        self.raised.append(None)
+        return found
+
+    def _score(self, inputs: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[float, str | None]:
         given = self.fn(dict(inputs), dspy.Prediction(**fields))
         feedback = None
         if isinstance(given, dspy.Prediction | dspy.Example):

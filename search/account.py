@@ -26,10 +26,13 @@ class Account:
         self.unread = dict.fromkeys(ROLES.values(), 0)
         self.told = self.failed = self.clamped = self.foreseen = self.unforeseen = 0
         self.errors: dict[str, int] = {}
+        self._replies = dict.fromkeys(ROLES.values(), 0)
+        self._faults: dict[str, tuple[int, str | None]] = {}  # by role: how many, and the first error
 
     def pay(self, request: Request, usage: Usage) -> None:
         """A reply was told, whatever it says."""
         self.told += 1
+        self._replies[ROLES[type(request)]] += 1
         if usage is not FREE:
             self.spent.add(usage)
             self.by_role[ROLES[type(request)]].add(usage)
@@ -59,7 +62,15 @@ class Account:
         found = zip_longest(*self._by_node, fillvalue=0.0)
         return {id: spent for id, spent in enumerate(found) if any(spent)}
 
+    @property
+    def lost(self) -> dict[str, tuple[int, str | None]]:
+        """The roles of which no reply was of any use: how many there were, and the first error; None: none was read."""
+        return {role: fault for role, fault in self._faults.items() if fault[0] == self._replies[role]}
+
     def count_fault(self, kind: type[Request], outcome: Unread | Failed) -> None:
+        count, first = self._faults.get(ROLES[kind], (0, None))
+        error = outcome.error if isinstance(outcome, Failed) else None
+        self._faults[ROLES[kind]] = count + 1, first or error
         if isinstance(outcome, Unread):
             self.unread[ROLES[kind]] += 1
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from . import losses
 from .budget import Ended, SearchStatus
 from .result import LONGEST, SearchResult
 from .tree import FAILED, PRUNED, Node
@@ -51,6 +52,7 @@ def contradicted(result: Result) -> tuple[list[Node[Any, Any]], list[Node[Any, A
 
 
 def warnings(result: Result) -> Iterator[str]:
+    yield from losses.warnings(result)
     alike, groups = result.collapsed
     if groups and alike * 2 >= groups:
         yield (
@@ -180,6 +182,8 @@ def _advice(result: Result) -> str:
         calls = result.spent_by[role].calls if role in result.spent_by else 0
         return result.unread.get(role, 0) * 3 >= max(1, calls)
 
+    if (first := losses.advice(result)) is not None:
+        return first
     if result.status is SearchStatus.SOLVED:
         return "nothing; if it was dear, try a smaller width or branching."
     if result.ended is Ended.ERROR or result.failed * 3 >= max(1, result.spent.calls):
@@ -187,12 +191,9 @@ def _advice(result: Result) -> str:
     raised, steps = _raised(result)
     if len(raised) * 3 >= max(1, steps):
         return f"what its steps raise ({one_line(raised[0], LONGEST)})."
-    if unread("propose"):
-        return "the proposals' format: many could not be read (look at the replies in the journal)."
-    if unread("rate"):
-        return "the ratings' format: many could not be read (another scale, or a model that follows it)."
-    if unread("answer"):
-        return "the answer's format: it could not be read (simpler output types, or answer='path')."
+    for role, mend in losses.FORMATS.items():
+        if unread(role):
+            return mend
     if result.unclosed is not None:
         return f"the closing call: {_unclosed(result)}."
     if illegal * 2 >= proposed:

@@ -41,6 +41,8 @@ class SearchResult(Exports, Generic[S, A]):
     unread: replies per role that came and could not be read. failed: calls, and steps of the task's own code, that
     raised. errors: their texts, in order of appearance, with counts. clamped: ratings off their scale.
     seconds: wall time. unfinished: calls still in flight when the search returned.
+    lost: the roles of which no reply was of any use: how many there were, and the first error (None: all came, and none
+    could be read). A reward function that gave no score for any answer is one of them: "reward".
     unclosed: why the closing call gave no answer, where one was made: its error, say.
     hung: hooks of the task, and those who listened, that had not come back as the search returned.
     predicted: of a world model that code checked, how many predictions were "right" and "wrong".
@@ -70,6 +72,7 @@ class SearchResult(Exports, Generic[S, A]):
     by_node: dict[int, tuple[float, ...]] = field(
         default_factory=dict[int, tuple[float, ...]], repr=False, compare=False
     )
+    lost: dict[str, tuple[int, str | None]] = field(default_factory=dict[str, tuple[int, str | None]])
     unclosed: str | None = None
     hung: tuple[str, ...] = ()
     explained: tuple[str, ...] = ()  # of a loaded result: what was explained when the task was at hand
@@ -99,6 +102,7 @@ class SearchResult(Exports, Generic[S, A]):
             answer=closing.fields if closing is not None else best.answer,
             reward=closing.reward if closing is not None else None,
             feedback=closing.feedback if closing is not None else None,
+            lost=account.lost,
             unclosed=search.unclosed,
             by_node=account.by_node,
             predicted={"right": account.foreseen, "wrong": account.unforeseen} if checked else {},

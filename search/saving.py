@@ -116,6 +116,7 @@ def summed(result: SearchResult[Any, Any]) -> dict[str, Any]:
         "clamped": result.clamped,
         "seconds": result.seconds,
         "unfinished": result.unfinished,
+        "lost": {role: list(fault) for role, fault in result.lost.items()},
         "unclosed": result.unclosed,
         "hung": list(result.hung),
         "rating": asdict(result.rating),
@@ -214,6 +215,7 @@ def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any
         unread=_counts("unread", data["unread"]),
         errors=_counts("errors", data["errors"]),
         predicted=_counts("predicted", data.get("predicted", {})),
+        lost={role: _lost(fault) for role, fault in _checked("lost", data.get("lost", {}), "object").items()},
         unclosed=_checked("unclosed", data.get("unclosed"), "text or none"),
         hung=tuple(_checked("hung", name, "text") for name in data.get("hung", ())),
         rating=Rating(**data["rating"]),
@@ -224,6 +226,11 @@ def _read(data: dict[str, Any], task: Describes | None) -> SearchResult[Any, Any
         explained=tuple(_checked("explained", line, "text") for line in data["explained"]),
         **{name: _checked(name, data[name], kind) for name, kind in kinds.items()},
     )
+
+
+def _lost(fault: Any) -> tuple[int, str | None]:
+    count, error = fault
+    return _checked("lost", count, "count"), _checked("lost", error, "text or none")
 
 
 def _read_log(row: dict[str, Any]) -> RolloutLog:

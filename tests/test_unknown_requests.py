@@ -84,10 +84,12 @@ reward.calls = 1  # type: ignore[attr-defined]
     [
         words(),
         words(propose=one),
-        words(propose=one, rate=lambda inputs, node: 1.0, answer="lm"),
+        words(propose=one, rate=lambda inputs, nodes: [1.0] * len(nodes), answer="lm"),
         words(propose=one, rate=Asks()),
         words(propose=one, rate=Asks(catches=True)),
-        words(propose=one, rate=lambda inputs, node: 1.0, reward_fn=reward, threshold=1.0, answer="auto"),
+        words(
+            propose=one, rate=lambda inputs, nodes: [1.0] * len(nodes), reward_fn=reward, threshold=1.0, answer="auto"
+        ),
     ],
     ids=["propose", "rate", "answer", "own rater", "own rater that catches", "reward"],
 )
