@@ -137,9 +137,9 @@ def test_a_reward_that_calls_a_model_is_counted(driver, budget):
 
 
 def test_a_reward_without_a_threshold_is_refused():
-    with pytest.raises(ValueError, match="reward_fn=.*: give threshold= too"):
+    with pytest.raises(ValueError, match=r"reward_fn=.*: give threshold= too"):
         answering(reward_fn=short)
-    with pytest.raises(ValueError, match="threshold=0.5: .*; give reward_fn= too, which no file keeps"):
+    with pytest.raises(ValueError, match=r"threshold=0.5: .*; give reward_fn= too, which no file keeps"):
         answering(threshold=0.5)
 
     async def later(inputs, prediction):
