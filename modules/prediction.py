@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from ..search.result import LONGEST
-from ..search.visible import one_line
-
 if TYPE_CHECKING:
     from ..search import SearchResult
 
@@ -45,6 +42,9 @@ class SearchFailed(Exception):
     """
 
     def __init__(self, result: SearchResult[Any, Any]) -> None:
+        from ..search.result import LONGEST
+        from ..search.visible import one_line
+
         why = "" if result.first_error is None else f"; first error: {one_line(result.first_error, LONGEST)}"
         super().__init__(result.summary() + why)
         self.result = result
