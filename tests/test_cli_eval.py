@@ -231,7 +231,7 @@ def test_a_pipeline_of_the_users_own_needs_no_search(tmp_path: Path):
 def test_a_metric_that_fails_everywhere_is_the_users_mistake():
     found = ranked("--metric", "scoring:wrong", "--json")
     told = json.loads(found.stdout)
-    assert found.exit_code == 2
+    assert found.exit_code == 2, found.output
     assert (told["score"], told["failed"]) == (None, 4)
     assert "no such thing as a score" in found.stderr
     stopped = ranked("--metric", "scoring:wrong", "--max-errors", "1", "--num-threads", "1", "--json")

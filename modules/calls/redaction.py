@@ -93,7 +93,8 @@ def _told_by(kind: type[Any]) -> tuple[str, ...]:
 
 def environment() -> set[str]:
     """The values of variables such as OPENAI_API_KEY."""
-    return {os.environ[name] for name in os.environ if _names_a_key(name)}
+    found = {os.environ.get(name) for name in os.environ if _names_a_key(name)}
+    return {value for value in found if value is not None}  # another thread may have taken one out
 
 
 @lru_cache(maxsize=4096)
@@ -108,7 +109,8 @@ def secrets_of(lm: Any) -> set[str]:
         found.update(_keys(settings, ""))
     engine = getattr(lm, "_engine_spec", None)
     if not isinstance(engine, str) and hasattr(engine, "__dict__"):
-        found.update(_keys({name: value for name, value in vars(engine).items() if isinstance(value, str)}, ""))
+        held = dict(vars(engine))  # at once: its calls in other threads may add to it
+        found.update(_keys({name: value for name, value in held.items() if isinstance(value, str)}, ""))
     return found
 
 
@@ -123,7 +125,7 @@ def _keys(settings: Any, inside: str) -> Iterator[str]:
     if hasattr(settings, "get_secret_value"):  # pydantic's SecretStr
         settings = settings.get_secret_value()
     if isinstance(settings, Mapping):
-        for name, value in settings.items():
+        for name, value in list(settings.items()):
             yield from _keys(value, inside if inside in _HEADERS else str(name))
     elif isinstance(settings, list | tuple):
         for value in settings:
