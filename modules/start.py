@@ -11,7 +11,7 @@ from ..tasks import Task, stepping
 from ..tasks.environment_task import EnvironmentTask
 from .background import Late, in_thread, started, within
 
-GRACE = 0.35  # seconds past the end that a step has, where nobody waits for it any more
+GRACE = 0.25  # seconds past the end that a step has, where nobody waits for it any more
 
 
 def first_state(task: Task[Any, Any], inputs: Mapping[str, Any]) -> Any:

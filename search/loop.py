@@ -25,7 +25,7 @@ from .tree import A, S, Tree
 
 T = TypeVar("T")
 TURN = 100  # replies of a journal that are told again (some milliseconds) before others on the loop get a turn
-GRACE = 0.3  # seconds that a cancelled call has to end in; after that it is left to its loop
+GRACE = 0.2  # seconds that a cancelled call has to end in; after that it is left to its loop
 
 
 async def adrive(
