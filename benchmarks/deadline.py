@@ -66,27 +66,24 @@ def hook(case: HangingHook, driver: str, seconds: float, folder: Path) -> tuple[
     traced: dict[str, Any] = {"trace": []} if case.traced else {}
     with case.opened() as (program, lm, _), dspy.context(lm=lm, **traced):
         config["budget"] = Budget(seconds=seconds)
-        started = time.monotonic()
-        if driver == "asyncio":
-            found = asyncio.run(program.acall(**case.inputs, config=config))
-        else:
-            found = program(**case.inputs, config=config)
-        taken = time.monotonic() - started
+        taken, found = called(program, driver, **case.inputs, config=config)
         if found.search.hung != (case.hook,) or taken < seconds:
             raise RuntimeError(f"nothing hung: {found.search.summary()}")
         return taken, found.search
+
+
+def called(program: Any, driver: str, **inputs: Any) -> tuple[float, Any]:
+    """Seconds that a call takes, the end of its loop included, and its prediction."""
+    started = time.monotonic()
+    found = asyncio.run(program.acall(**inputs)) if driver == "asyncio" else program(**inputs)
+    return time.monotonic() - started, found
 
 
 def listener(case: HangingListener, name: str, driver: str, seconds: float) -> tuple[float, Any]:
     """The same where somebody who listens hangs."""
     with case.opened(name) as (program, lm, _, config, context), dspy.context(lm=lm, **context):
         config["budget"] = Budget(seconds=seconds)
-        started = time.monotonic()
-        if driver == "asyncio":
-            found = asyncio.run(program.acall(**case.inputs, config=config))
-        else:
-            found = program(**case.inputs, config=config)
-        taken = time.monotonic() - started
+        taken, found = called(program, driver, **case.inputs, config=config)
         if found.search.hung != (case.who,) or taken < seconds:
             raise RuntimeError(f"nothing hung: {found.search.summary()}")
         return taken, found.search
@@ -96,12 +93,7 @@ def lookup(case: HangingLookup, driver: str, seconds: float) -> tuple[float, Any
     """The same where DSPy's catalog of models is asked, and hangs."""
     with dspy.context(lm=unknown()):
         program, config = case.program(), {"budget": {**case.budget, "seconds": seconds}}
-        started = time.monotonic()
-        if driver == "asyncio":
-            found = asyncio.run(program.acall(**case.inputs, config=config))
-        else:
-            found = program(**case.inputs, config=config)
-        taken = time.monotonic() - started
+        taken, found = called(program, driver, **case.inputs, config=config)
         if not found.search.hung or taken < seconds:
             raise RuntimeError(f"nothing hung: {found.search.summary()}")
         return taken, found.search
